@@ -30,8 +30,9 @@
 #include "cli/number_range.hpp"
 #include "cli/output_difference.hpp"
 #include "cli/shared_input.hpp"
+#include "job/allocation.hpp"
 #include "job/report_file.hpp"
-#include "job/script_steps.hpp"
+#include "job/step.hpp"
 
 namespace ductile {
 namespace {
@@ -44,6 +45,9 @@ struct Options {
   const CLI::Option* processes = nullptr;
   const CLI::Option* probe_limit_given = nullptr;
   const CLI::Option* evolving_given = nullptr;
+  const CLI::Option* launcher_given = nullptr;
+  const CLI::Option* listen_given = nullptr;
+  std::string controller{};
   std::string mpi = "auto";
   std::string launcher = "mpiexec";
   std::uint32_t max = 0;
@@ -137,7 +141,7 @@ std::vector<PlannedResize> torture(const Options& options, const RunSettings& se
   return plan;
 }
 
-/// The job of its script decides; what the command line says otherwise does not count.
+/// Who has the nodes decides; what the command line says otherwise does not count.
 void tell_what_a_step_has(const Options& options, const RunSettings& given,
                           const RunSettings& step) {
   std::vector<std::string> others;
@@ -152,7 +156,52 @@ void tell_what_a_step_has(const Options& options, const RunSettings& given,
   compare(options.evolving_given->count() > 0, "--evolving", options.evolving,
           std::string(kEvolvingWords[static_cast<std::size_t>(step.evolving)]));
   if (others.empty()) return;
-  spdlog::warn("this is a step of a script, and has what the job has: {}", fmt::join(others, ", "));
+  spdlog::warn("this is a step of a {}, and has what the job has: {}",
+               step.in_job ? "job that a controller resizes" : "script", fmt::join(others, ", "));
+}
+
+/// The job of Slurm's in which this runs, if a controller has it; none if the user has said where
+/// and when it has which size.
+std::optional<InJob> job_of(const Options& options) {
+  const char* const variable = std::getenv(kControllerVariable);
+  std::string controller = options.controller;
+  if (controller.empty() && variable != nullptr) controller = variable;
+  const bool is_for_itself = options.kind == "steps" || !options.hosts.empty() ||
+                             !options.script.empty() || options.torture > 0 ||
+                             std::getenv(kStepsVariable) != nullptr;
+  const auto job = slurm_job();
+  if (controller.empty() || controller == "none" || is_for_itself || !job) return std::nullopt;
+  return InJob{*job, controller};
+}
+
+/// Gets sizes and places from the controller; where that is not there, from the allocation.
+void join_or_go_alone(const Options& options, RunSettings& settings) {
+  const RunSettings given = settings;
+  const std::string why_not = join_job(settings);
+  const bool is_srun = settings.launcher.starter == Starter::srun;
+  if (is_srun && settings.launcher.hosts.empty()) {
+    settings.launcher.hosts = hosts_of_allocation(settings.launcher.cores);
+  }
+  if (why_not.empty()) {
+    const bool has_own_size = settings.is_rigid && options.processes->count() > 0;
+    if (has_own_size) settings.size = given.size;
+    tell_what_a_step_has(options, given, settings);
+  } else {
+    const std::uint32_t slots = slots_of(settings.launcher.hosts);
+    if (options.processes->count() == 0 && slots > 0) settings.size = slots;
+    // It orders what there is, once it is there.
+    if (options.max == 0) settings.max = wire::kMaxProcesses;
+    spdlog::warn("this job has no controller now, and begins with {} processes: {}", settings.size,
+                 why_not);
+  }
+  if (is_srun && slots_of(settings.launcher.hosts) < settings.size) {
+    throw InputError(fmt::format("the nodes of the job take {} processes, not {}",
+                                 slots_of(settings.launcher.hosts), settings.size),
+                     "change -n, or ask Slurm for more");
+  }
+  if (!is_srun && !settings.launcher.hosts.empty()) {
+    settings.launcher.agent = find_program(settings.launcher.agent);
+  }
 }
 
 OutputRules rules_of(const Options& options) {
@@ -168,6 +217,12 @@ int run_program(const Options& options) {
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
   settings.launcher.starter = *from_word<Starter>(kStarterWords, options.launcher);
   settings.launcher.mpi = choose_mpi(options, settings.launcher.program.front());
+  if (settings.launcher.mpi != Mpi::none) settings.in_job = job_of(options);
+  if (settings.in_job) {
+    if (options.launcher_given->count() == 0) settings.launcher.starter = Starter::srun;
+    if (options.listen_given->count() == 0) settings.listen = address_of_this_host();
+    spdlog::info("the processes find their manager at {}", settings.listen);
+  }
   if (settings.launcher.mpi == Mpi::none) {
     if (!settings.is_rigid) {
       throw InputError("--mpi none starts one process that is never resized", "add --kind rigid");
@@ -189,7 +244,11 @@ int run_program(const Options& options) {
   const bool is_spread =
       !settings.launcher.hosts.empty() || (settings.launcher.starter == Starter::srun &&
                                            nodes != nullptr && std::string_view(nodes) != "1");
-  if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1") {
+  if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1" && settings.in_job) {
+    spdlog::warn(
+        "the name of this host has no address that others reach: processes on other hosts do not "
+        "find the manager; say with --listen where it is");
+  } else if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1") {
     throw InputError("processes on other hosts cannot reach 127.0.0.1",
                      "say with --listen at which address of this host they can");
   }
@@ -261,7 +320,9 @@ int run_program(const Options& options) {
   settings.step_cores = settings.has_steps ? std::exchange(settings.launcher.cores, 0) : 0;
   const bool is_plain = settings.launcher.mpi != Mpi::none && settings.launcher.hosts.empty();
   const RunSettings given = settings;
-  if (is_plain && options.script.empty() && options.torture == 0 && become_step(settings)) {
+  if (settings.in_job) {
+    join_or_go_alone(options, settings);
+  } else if (is_plain && options.script.empty() && options.torture == 0 && become_step(settings)) {
     if (settings.is_rigid && options.processes->count() > 0) settings.size = given.size;
     tell_what_a_step_has(options, given, settings);
   }
@@ -394,12 +455,14 @@ void add_run_command(CLI::App& app) {
   command->add_option("--mpi", options->mpi, "the MPI that the program is linked with")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
       ->capture_default_str();
-  command
-      ->add_option("--launcher", options->launcher,
-                   "what starts the processes: mpiexec of that MPI, or, inside an allocation of "
-                   "Slurm, srun")
-      ->check(CLI::IsMember({"mpiexec", "srun"}))
-      ->capture_default_str();
+  options->launcher_given =
+      command
+          ->add_option(
+              "--launcher", options->launcher,
+              "what starts the processes: mpiexec of that MPI, or, inside an allocation of "
+              "Slurm, srun; in a job that a controller resizes srun if not given")
+          ->check(CLI::IsMember({"mpiexec", "srun"}))
+          ->capture_default_str();
   command->add_option("--mpiexec", settings.launcher.mpiexec, "path of that mpiexec or srun");
   command
       ->add_option("--mpiexec-arg", settings.launcher.arguments,
@@ -413,6 +476,11 @@ void add_run_command(CLI::App& app) {
       ->add_option("--agent", settings.launcher.agent,
                    "what starts something on a host, called as ssh is: HOST COMMAND...")
       ->capture_default_str();
+  command
+      ->add_option("--controller", options->controller,
+                   "inside a job of Slurm, the controller that resizes it; if not given, "
+                   "$DUCTILE_CONTROLLER")
+      ->type_name("SOCKET|HOST:PORT|none");
   command->add_option("--control", settings.control,
                       "take orders at this socket (`ductile resize`)");
   command
@@ -437,10 +505,12 @@ void add_run_command(CLI::App& app) {
                    "cores that each process keeps to, and its number of OpenMP threads; if not "
                    "given, all run where they like")
       ->check(CLI::Range(1U, 65536U));
-  command
-      ->add_option("--listen", settings.listen,
-                   "numeric address of this host at which processes find the manager")
-      ->capture_default_str();
+  options->listen_given =
+      command
+          ->add_option("--listen", settings.listen,
+                       "numeric address of this host at which processes find the manager; in a job "
+                       "that a controller resizes that of its name if not given")
+          ->capture_default_str();
   command->add_option("--script", options->script, "resize at these times: t=10:4,t=20:2");
   command->add_option("--torture", options->torture, "so many resizes to random sizes")
       ->excludes("--script");

@@ -195,6 +195,17 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
       "machine")
       ->type_name("[HOST:]PORT");
   add(
+      "--listen", &ServeSettings::listen,
+      +[](const Text& address) {
+        parse_address(address);
+        return address;
+      },
+      "where commands and jobs on other hosts find it: a numeric address; who comes shows by MUNGE "
+      "who it is; PORT alone: of this machine")
+      ->type_name("[HOST:]PORT");
+  add("--munge-socket", &ServeSettings::munge_socket, text,
+      "where munged listens, if not at the usual place");
+  add(
       "--default-time", &ServeSettings::default_time,
       +[](const Text& limit) { return parse_limit(limit); },
       "limit of jobs that give none, as of `submit --time` [1:00:00]");

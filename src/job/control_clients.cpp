@@ -30,9 +30,14 @@ std::string one_line(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-void ControlClients::add_watcher(Descriptor connection) {
+ControlClient& ControlClients::add_watcher(Descriptor connection) {
   clients_.push_back(new_client(std::move(connection)));
   clients_.back()->watches = true;
+  return *clients_.back();
+}
+
+bool ControlClients::has_controller() const {
+  return std::ranges::any_of(clients_, [](const auto& client) { return client->is_controller; });
 }
 
 void ControlClients::accept() {

@@ -22,6 +22,8 @@ struct ControlClient {
   nlohmann::ordered_json id{};  // of the order it awaits, as the client calls it
   bool watches = false;         // wants to hear of everything that happens
   bool is_step = false;         // the step of a script
+  bool is_controller = false;   // the controller of the cluster
+  bool is_joined = true;        // which has answered that this is a program of its job
 };
 
 class ControlClients {
@@ -34,7 +36,9 @@ class ControlClients {
   /// Whose user is ours, or root, is let in.
   void listen(Descriptor listener) { socket_ = std::move(listener); }
   /// Somebody who is connected already, and watches.
-  void add_watcher(Descriptor connection);
+  ControlClient& add_watcher(Descriptor connection);
+  /// Is the controller among them?
+  bool has_controller() const;
 
   /// `on_line` is called with each line that somebody sends.
   void add_to(Poller& poller,

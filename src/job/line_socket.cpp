@@ -16,6 +16,11 @@ LineSocket::LineSocket(Descriptor socket, std::size_t longest, std::size_t most,
   set_blocking(socket_, false);
 }
 
+Descriptor LineSocket::release() {
+  if (!come_.empty() || !is_flushed()) close();
+  return std::move(socket_);
+}
+
 short LineSocket::events() const {
   return static_cast<short>((has_line() ? 0 : POLLIN) | (is_flushed() ? 0 : POLLOUT));
 }

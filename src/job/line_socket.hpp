@@ -24,6 +24,9 @@ class LineSocket {
   short events() const;
   bool is_closed() const { return !socket_; }
   void close() { socket_.reset(); }
+  /// The connection itself; closed, and none, if something that has come or was to be sent would be
+  /// lost with this.
+  Descriptor release();
 
   /// Sends what waits and reads what has come. Closed afterwards if the other side has gone. True
   /// if something was read: there may be more.

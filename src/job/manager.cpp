@@ -26,9 +26,11 @@
 #include "base/error.hpp"
 #include "job/boot_clock.hpp"
 #include "job/control_clients.hpp"
+#include "job/controller_link.hpp"
 #include "job/failure.hpp"
 #include "job/job_folder.hpp"
 #include "job/job_output.hpp"
+#include "job/json_line.hpp"
 #include "job/leftovers.hpp"
 #include "job/measurement.hpp"
 #include "job/order.hpp"
@@ -40,6 +42,7 @@
 #include "job/resize_driver.hpp"
 #include "job/script_steps.hpp"
 #include "job/standard_input.hpp"
+#include "job/step.hpp"
 
 namespace ductile {
 namespace {
@@ -128,6 +131,9 @@ class Manager {
   void on_input(const Peer& peer, const wire::Input& input);
   void on_line(ControlClient& client, const std::string& line);
   void on_order(ControlClient& client, const std::string& line);
+  void come_to_controller(Descriptor connection);
+  void on_joined(ControlClient& client, const std::string& line);
+  void keep_link();
   void order(ControlClient& client, const Order& order);
   Json status() const;
 
@@ -150,6 +156,8 @@ class Manager {
 
   ReportFile report_{};
   ControlClients clients_{};
+  std::optional<ControllerLink> link_{};
+  std::string link_told_{};  // why there is none
   ProcessTable table_;
   Peers peers_;
   JobOutput output_;
@@ -220,6 +228,7 @@ RunResult Manager::run() {
       table_.reap([this](Generation& generation) { on_ended(generation); });
       peers_.forget_closed();
       clients_.forget_closed();
+      keep_link();
       steps_.look_after();
       on_time();
       pass_output();
@@ -256,7 +265,14 @@ void Manager::open() {
   } else if (!settings_.control.empty()) {
     clients_.listen(listen_unix(settings_.control));
   }
-  if (settings_.step_fd >= 0) clients_.add_watcher(Descriptor(settings_.step_fd));
+  if (settings_.step_fd >= 0) {
+    ControlClient& client = clients_.add_watcher(Descriptor(settings_.step_fd));
+    client.is_controller = settings_.in_job.has_value();
+  }
+  if (settings_.in_job) {
+    link_.emplace(settings_.in_job->controller);
+    link_->pause(Clock::now());
+  }
 }
 
 /// Where all is on this host, at a place that no other user reaches.
@@ -286,6 +302,10 @@ void Manager::wait(const Signals& signals) {
   peers_.add_to(poller);
   clients_.add_to(
       poller, [this](ControlClient& client, const std::string& line) { on_line(client, line); });
+  if (link_) {
+    link_->add_to(poller,
+                  [this](Descriptor connection) { come_to_controller(std::move(connection)); });
+  }
   output_.add_to(poller, table_.all(), [this](const Generation& generation) {
     if (output_.is_full(generation)) resizes_.on_too_much_output(generation);
   });
@@ -485,7 +505,47 @@ void Manager::on_input(const Peer& peer, const wire::Input& input) {
 // ---- What clients say ---------------------------------------------------------------------------
 
 void Manager::on_line(ControlClient& client, const std::string& line) {
-  client.is_step ? steps_.on_line(line) : on_order(client, line);
+  if (client.is_step) return steps_.on_line(line);
+  client.is_joined ? on_order(client, line) : on_joined(client, line);
+}
+
+/// It was lost, or was not there when the run began: it is told all that it may have missed, and
+/// hears how the order goes that is under way.
+void Manager::come_to_controller(Descriptor connection) {
+  ControlClient& client = clients_.add_watcher(std::move(connection));
+  client.is_controller = true;
+  client.is_joined = false;
+  Json words = words_of_job(*settings_.in_job);
+  Json its = status();
+  its.erase("ok");
+  words.update(its);
+  ControlClients::tell(client, words);
+  client.awaits_resize = resizes_.is_busy() || resizes_.is_ordered();
+  client.id = clients_.heard();
+}
+
+/// Whether this is a program of its job; sizes and places are as they are, until it orders others.
+void Manager::on_joined(ControlClient& client, const std::string& line) {
+  const Json answer = parse_json_line<Json>(line);
+  if (answer.is_object() && answer.value("ok", Json()) == true) {
+    client.is_joined = true;
+    link_told_.clear();
+    return spdlog::info("the controller at {} has this job", settings_.in_job->controller);
+  }
+  const Json why = answer.is_object() ? answer.value("error", Json()) : Json();
+  link_told_ = why.is_string() ? std::string(why) : "its answer makes no sense";
+  spdlog::info("the controller at {} refuses: {}", settings_.in_job->controller, link_told_);
+  client.lines.close();
+  link_->pause(Clock::now());
+}
+
+/// To the controller, where there is one for this run.
+void Manager::keep_link() {
+  if (!link_ || clients_.has_controller() || exit_code_) return;
+  link_->keep_trying(Clock::now());
+  if (link_->why_not().empty() || link_->why_not() == link_told_) return;
+  link_told_ = link_->why_not();
+  spdlog::info("no controller, and this job goes on without: {}", link_told_);
 }
 
 void reply(ControlClient& client, Json answer, const Json& id) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,13 @@ inline constexpr std::chrono::seconds kSlowStart{5};
 /// Who answers when a program asks for another size: somebody at the control socket, or nobody.
 enum class Evolving { grant, deny, ask };
 
+/// Of Slurm, in which a run is: its number, and where the controller is that resizes it, as
+/// `connect_to_controller` takes it.
+struct InJob {
+  std::uint64_t number = 0;
+  std::string controller{};
+};
+
 struct RunSettings {
   Launcher launcher{};
   /// Processes: at first, and the range of resizes.
@@ -40,8 +48,10 @@ struct RunSettings {
   /// each.
   bool has_steps = false;
   std::uint32_t step_cores = 0;
-  /// This run is a step: a connection to the manager of the script; negative if it is none.
+  /// This run is a step (step.hpp): a connection to who has its nodes; negative if there is none.
   int step_fd = -1;
+  /// The job whose controller that is, and is come to again while there is no connection.
+  std::optional<InJob> in_job{};
   /// Where its processes find the manager: a numeric address of this host.
   std::string listen = "127.0.0.1";
   /// Path of a Unix socket that takes orders; none if empty.

@@ -1,12 +1,9 @@
 #include "job/script_steps.hpp"
 
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "base/error.hpp"
 #include "job/json_line.hpp"
 
 namespace ductile {
@@ -102,31 +99,6 @@ void ScriptSteps::end_order(bool ok, Json details) {
   details["cpus"] = to_string(cpus_);
   details.erase("id");
   clients_.answer(ok, details);
-}
-
-bool become_step(RunSettings& settings) {
-  const char* const path = std::getenv(kStepsVariable);
-  if (path == nullptr || *path == '\0') return false;
-  Descriptor connection = connect_unix(path);
-  unsetenv(kStepsVariable);  // what the step starts is none
-  std::string line;
-  // Not a byte of what follows the answer.
-  if (send_all(connection, "{\"do\": \"step\"}\n")) {
-    for (char byte = 0; read(connection.get(), &byte, 1) == 1 && byte != '\n';) line += byte;
-  }
-  const ScriptSteps::Json answer = parse_json_line(line);
-  if (!answer.is_object() || !answer.value("ok", false)) {
-    throw RunError("this is no step of the job: " +
-                   (answer.is_object() ? answer.value("error", "it does not say why")
-                                       : "its manager does not answer"));
-  }
-  settings.size = answer.value("size", 1U);
-  settings.max = answer.value("max", settings.size);
-  settings.cpus = parse_node_set(answer.value("cpus", "")).value_or(NodeSet{});
-  settings.launcher.cores = answer.value("cores", 0U);
-  settings.evolving = Evolving::deny;
-  settings.step_fd = connection.release();
-  return true;
 }
 
 }  // namespace ductile

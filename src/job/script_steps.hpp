@@ -17,9 +17,6 @@
 
 namespace ductile {
 
-/// Where steps find the manager of their script.
-inline constexpr const char* kStepsVariable = "DUCTILE_STEPS";
-
 class ScriptSteps {
  public:
   using Json = nlohmann::ordered_json;
@@ -54,9 +51,5 @@ class ScriptSteps {
   std::optional<std::uint32_t> order_{};  // what the step is told to have
   NodeSet cpus_before_{};
 };
-
-/// Whether this process belongs to a script with steps, and has become the next one. It gives the
-/// connection, sizes and places of it; RunError if it cannot be one now.
-bool become_step(RunSettings& settings);
 
 }  // namespace ductile

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "job/controller_connection.hpp"
 #include "job/socket.hpp"
 
 namespace ductile {
@@ -98,8 +99,9 @@ class Asker {
  private:
   static Descriptor connected(const std::string& socket) {
     try {
-      return connect_unix(socket);
+      return connect_to_controller(socket, std::chrono::milliseconds(kPatienceMs));
     } catch (const InputError&) {
+      if (is_tcp_address(socket)) throw;
       throw InputError("no controller listens at '" + socket + "'",
                        "start one with `ductile serve`, or say with --socket where it is");
     }

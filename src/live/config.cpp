@@ -154,6 +154,8 @@ constexpr Setting kSettings[] = {
     {"state", [](const Value& v, ServeSettings& s) { s.state = v.text(); }},
     {"socket", [](const Value& v, ServeSettings& s) { s.socket = v.text(); }},
     {"metrics", [](const Value& v, ServeSettings& s) { s.metrics = v.checked(parse_address); }},
+    {"listen", [](const Value& v, ServeSettings& s) { s.listen = v.checked(parse_address); }},
+    {"munge_socket", [](const Value& v, ServeSettings& s) { s.munge_socket = v.text(); }},
     {"default_time",
      [](const Value& v, ServeSettings& s) { s.default_time = v.parsed(parse_limit); }},
     {"retry_s", [](const Value& v, ServeSettings& s) { s.retry = v.time(); }},

@@ -1304,11 +1304,12 @@ void Controller::reload() {
     const Platform& had = settings_.platform;
     if (next.platform != had || next.state != settings_.state || next.socket != settings_.socket ||
         next.fairness != settings_.fairness || next.cgroups != settings_.cgroups ||
-        next.metrics != settings_.metrics ||
+        next.metrics != settings_.metrics || next.listen != settings_.listen ||
+        next.munge_socket != settings_.munge_socket ||
         next.max_processes_per_node != settings_.max_processes_per_node) {
       throw InputError(
-          "nodes, fairness, state, socket, metrics, cgroups and max_processes_per_node stay while "
-          "it serves",
+          "nodes, fairness, state, socket, metrics, listen, munge_socket, cgroups and "
+          "max_processes_per_node stay while it serves",
           "end it, and start it again");
     }
     check_power_from(next.power_from);
@@ -1391,6 +1392,10 @@ void Controller::begin() {
   if (!settings_.metrics.empty()) {
     metrics_server_ = std::make_unique<MetricsServer>(settings_.metrics);
   }
+  if (!settings_.listen.empty()) {
+    tcp_door_ = std::make_unique<TcpDoor>(settings_.listen, settings_.munge_socket);
+    spdlog::info("listening at {}", tcp_door_->address());
+  }
   const Platform platform = machine();
   spdlog::info("serving {} nodes of {} cores under {} at {}", platform.nodes,
                platform.cores_per_node, settings_.policy, settings_.socket);
@@ -1419,6 +1424,9 @@ void Controller::turn(Duration most) {
   }
   world_.add_to(poller);
   if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
+  if (tcp_door_) {
+    tcp_door_->add_to(poller, [this](TcpDoor::Event event) { on_event(std::move(event)); });
+  }
   queries_.add_to(poller);
   poller.wait(std::min(most, until_next()));
   clock_.look();

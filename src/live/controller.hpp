@@ -44,6 +44,7 @@
 #include "live/serve.hpp"
 #include "live/snapshots.hpp"
 #include "live/submission.hpp"
+#include "live/tcp_door.hpp"
 #include "live/time_slice.hpp"
 #include "live/turns.hpp"
 #include "live/world.hpp"
@@ -317,6 +318,9 @@ class Controller {
 
   // ---- Those who ask -------------------------------------------------------------------------
   void accept_clients();
+  static bool may_come(std::uint32_t user);
+  void let_in(Descriptor socket, const Owner& peer, std::vector<gid_t> groups);
+  void on_event(TcpDoor::Event event);
   void wait_for_descriptors();
   void serve_clients();
   void serve(Client& client);
@@ -481,6 +485,7 @@ class Controller {
   std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};
+  std::unique_ptr<TcpDoor> tcp_door_{};
   Descriptor spare_{};  // with which operators get in when there is no other
   JobRegistry jobs_;    // not over
   std::vector<std::unique_ptr<Client>> clients_{};  // in the order of their numbers

@@ -195,6 +195,11 @@ void Controller::wait_for_descriptors() {
   }
 }
 
+/// A controller that is not root's could run the jobs of others only as its own.
+bool Controller::may_come(std::uint32_t user) {
+  return geteuid() == 0 || user == geteuid() || user == 0;
+}
+
 /// As many as there is time for: others may come as fast as they are let in.
 void Controller::accept_clients() {
   bool is_short = false;
@@ -212,26 +217,38 @@ void Controller::accept_clients() {
     }
     const auto peer = peer_of(*socket);
     if (!peer) continue;
-    const bool is_ours = peer->user == geteuid() || peer->user == 0;
-    // A controller that is not root's could run the jobs of others only as its own.
-    if (!is_ours && geteuid() != 0) continue;
+    if (!may_come(peer->user)) continue;
     if (!makes_room(peer->user, has_descriptor)) {
       // It is closed; an operator may be behind it.
       is_short = is_short || !has_descriptor;
       continue;
     }
     std::vector<gid_t> groups = groups_of_peer(*socket);
-    clients_.push_back(std::make_unique<Client>(Client{
-        .id = next_client_++,
-        .lines = LineSocket(std::move(*socket), kMaxRequest, kMaxAnswers,
-                            line_of({{"ok", false},
-                                     {"code", 2},
-                                     {"error", "a request has at most 4 MiB; ask in parts"}})),
-        .peer = *peer,
-        .groups = std::move(groups),
-        .heard = std::chrono::steady_clock::now()}));
+    let_in(std::move(*socket), *peer, std::move(groups));
   }
   if (is_short) accept_at_ = clock_.now() + kShortage;
+}
+
+void Controller::let_in(Descriptor socket, const Owner& peer, std::vector<gid_t> groups) {
+  clients_.push_back(std::make_unique<Client>(
+      Client{.id = next_client_++,
+             .lines = LineSocket(std::move(socket), kMaxRequest, kMaxAnswers,
+                                 line_of({{"ok", false},
+                                          {"code", 2},
+                                          {"error", "a request has at most 4 MiB; ask in parts"}})),
+             .peer = peer,
+             .groups = std::move(groups),
+             .heard = std::chrono::steady_clock::now()}));
+}
+
+/// Who has come by TCP, and has shown who it is.
+void Controller::on_event(TcpDoor::Event event) {
+  if (const auto* refusal = std::get_if<TcpDoor::Refusal>(&event)) return tell_refusal(*refusal);
+  auto& guest = std::get<TcpDoor::Guest>(event);
+  if (!may_come(guest.peer.user)) return;
+  if (makes_room(guest.peer.user, true)) {
+    let_in(std::move(guest.socket), guest.peer, std::move(guest.groups));
+  }
 }
 
 /// Those that have gone, or have nothing to hear and are silent.

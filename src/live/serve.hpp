@@ -86,6 +86,9 @@ struct ServeSettings {
   std::vector<std::uint32_t> operators{};
   /// Where metrics are answered, "HOST:PORT"; empty: nowhere.
   std::string metrics{};
+  /// Where commands find it by TCP, "HOST:PORT"; empty: nowhere. And where munged listens, by which
+  /// they show who they are, if not at the usual place.
+  std::string listen{}, munge_socket{};
   /// Jobs that are not over: of all users, and of each one.
   std::uint64_t max_jobs = 100'000;
   std::uint64_t max_jobs_per_user = ~std::uint64_t{0};

@@ -27,6 +27,7 @@ LIBRARIES = {
     "coin": "Clp::Clp",
     "fmt": "fmt::fmt",
     "lzma.h": "LibLZMA::LibLZMA",
+    "munge.h": "Munge::Munge",
     "muParser.h": "muparser::muparser",
     "nlohmann": "nlohmann_json::nlohmann_json",
     "pugixml.hpp": "pugixml::pugixml",

@@ -1,4 +1,4 @@
-"""`ductile run --launcher srun` inside an allocation of a Slurm that the test starts: one node, which is this
+"""`ductile run --launcher srun` inside an allocation of a Slurm that the test starts: three nodes, which are all this
 machine. Skipped where Slurm is not installed (scripts/setup --dev does that)."""
 
 import getpass
@@ -11,6 +11,7 @@ import time
 import pytest
 
 from conftest import PROGRAM, check, example, mpiexec
+from job_controller import JobController
 
 CONFIGURATION = """ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -20,11 +21,11 @@ SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.sock
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -34,9 +35,14 @@ KillWait=5
 SwitchType=switch/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={node_port} CPUs=16
+SchedulerType=sched/builtin
+SchedulerParameters=permit_job_expansion,batch_sched_delay=0
+{nodes}
 PartitionName=main Nodes=ALL Default=YES State=UP
 """
+
+
+NODES = ["n1", "n2", "n3"]
 
 
 def free_port():
@@ -63,7 +69,8 @@ def slurm(tmp_path_factory):
     configuration = folder / "slurm.conf"
     configuration.write_text(CONFIGURATION.format(
         host=socket.gethostname(), user=getpass.getuser(), folder=folder, port=free_port(),
-        node_port=free_port()))
+        nodes="\n".join(f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 "
+                        f"Port={free_port()} CPUs=16" for name in NODES)))
     environment = dict(os.environ, SLURM_CONF=str(configuration))
     started = []
 
@@ -80,8 +87,9 @@ def slurm(tmp_path_factory):
             assert started[0].poll() is None and time.monotonic() < end, (folder / "munged.log").read_text()
             time.sleep(0.02)
         start(daemons["slurmctld"], "-D", "-c")
-        start(daemons["slurmd"], "-D", "-N", "n1")
-        while "1" not in subprocess.run(["sinfo", "-h", "-t", "idle", "-o", "%D"], env=environment,
+        for name in NODES:
+            start(daemons["slurmd"], "-D", "-N", name)
+        while str(len(NODES)) not in subprocess.run(["sinfo", "-h", "-t", "idle", "-o", "%D"], env=environment,
                                         capture_output=True, text=True).stdout:
             assert time.monotonic() < end, (folder / "slurmctld.log").read_text()
             time.sleep(0.1)
@@ -116,3 +124,73 @@ def test_processes_keep_to_their_cores(mpi, slurm):
     # Host, rank, thread, processors.
     assert sorted(line.split()[1:] for line in done.stdout.splitlines()) == [
         [str(rank), "0", str(cores[rank % len(cores)])] for rank in range(2)]
+
+
+class InJob:
+    """`ductile run` in a job of Slurm's of so many nodes, with a controller that is this test."""
+
+    def __init__(self, slurm, folder, nodes, mpi):
+        self.slurm = slurm
+        self.controller = JobController(folder / "controller")
+        self.stop = folder / "stop"
+        self.salloc = subprocess.Popen(
+            ["salloc", "-N", str(nodes), "-w", ",".join(NODES[:nodes]), "--ntasks-per-node=2", PROGRAM, "run", "--",
+             example("until", mpi), self.stop, "1000"],
+            env=dict(slurm, DUCTILE_CONTROLLER=self.controller.path), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+        self.job = self.controller.accept()["job"]
+
+    def nodes(self):
+        """Where its processes are, as Slurm has it: of the newest step."""
+        rows = subprocess.run(["squeue", "-h", "-s", "-j", str(self.job), "-o", "%i %N"], env=self.slurm,
+                              capture_output=True, text=True).stdout.split("\n")
+        steps = [row.split() for row in rows if row and row.split()[0].split(".")[1].isdigit()]
+        return max(steps, key=lambda step: int(step[0].split(".")[1]))[1]
+
+    def finish(self):
+        self.stop.touch()
+        out, err = self.salloc.communicate(timeout=120)
+        self.controller.end()
+        check(err)
+        assert (self.salloc.returncode, out) == (0, "right\n"), err
+
+
+def test_a_controller_moves_it_over_the_nodes_and_slurm_shrinks_it(mpi, slurm, tmp_path):
+    run = InJob(slurm, tmp_path, 2, mpi)
+    run.controller.say(ok=True, size=2, max=4)
+    status = run.controller.order(do="status")
+    assert (status["size"], status["hosts"]) == (2, "n1:2")  # the rest of the allocation waits
+    assert run.nodes() == "n1"
+    done = run.controller.order(do="resize", id=1, size=4)
+    assert (done["ok"], done["hosts"]) == (True, {"n1": 2, "n2": 2}), done
+    done = run.controller.order(do="resize", id=2, size=2, hosts="n2:2")
+    assert (done["ok"], done["hosts"]) == (True, {"n2": 2}), done
+    assert run.nodes() == "n2"
+    done = run.controller.order(do="resize", id=3, size=2, hosts="n1:2", move=True)
+    assert (done["ok"], done["hosts"]) == (True, {"n1": 2}), done
+    shrunk = subprocess.run(["scontrol", "update", f"JobId={run.job}", "NodeList=n1"], env=slurm,
+                            capture_output=True, text=True)
+    assert shrunk.returncode == 0, shrunk.stderr
+    # The environment of `ductile run` says two nodes, and Slurm gives it one.
+    done = run.controller.order(do="resize", id=4, size=1, hosts="n1:2")
+    assert (done["ok"], done["hosts"]) == (True, {"n1": 1}), done
+    elsewhere = run.controller.order(do="resize", id=5, size=2, hosts="n2:2")
+    assert (elsewhere["ok"], elsewhere["hosts"]) == (False, {"n1": 1}), elsewhere
+    run.finish()
+
+
+def test_slurm_grows_it_and_a_controller_sends_it_there(mpi, slurm, tmp_path):
+    run = InJob(slurm, tmp_path, 1, mpi)
+    run.controller.say(ok=True, hosts="n1:2", size=2, max=6)
+    grown = subprocess.run(
+        ["salloc", "-N1", "-w", "n3", "--ntasks-per-node=2", f"--dependency=expand:{run.job}", "sh", "-c",
+         "scontrol update JobId=$SLURM_JOB_ID NumNodes=0"], env=slurm, capture_output=True, text=True, timeout=60)
+    nodes = subprocess.run(["squeue", "-h", "-j", str(run.job), "-o", "%N"], env=slurm, capture_output=True,
+                           text=True).stdout.strip()
+    assert nodes == "n[1,3]", grown.stderr
+    done = run.controller.order(do="resize", id=1, size=4, hosts="n1:2,n3:2")
+    assert (done["ok"], done["hosts"]) == (True, {"n1": 2, "n3": 2}), done
+    done = run.controller.order(do="resize", id=2, size=2, hosts="n3:2")
+    assert (done["ok"], done["hosts"]) == (True, {"n3": 2}), done
+    assert run.nodes() == "n3"
+    run.finish()
