@@ -314,16 +314,41 @@ SlurmWorld::Its* SlurmWorld::find_number(std::uint64_t number) const {
   return found == ids_.end() ? nullptr : find(found->second);
 }
 
+/// Has it nodes there that it does not have as far as the core knows?
+bool SlurmWorld::takes_nodes(const Its& its, const SlurmJob* job) const {
+  return job != nullptr && job->has_nodes() && !its.on.contains(names_.nodes(job->nodes));
+}
+
+/// Others were to have these nodes and can no longer: Slurm has given them away.
+void SlurmWorld::make_way(const Its& whom, const NodeSet& nodes) {
+  for (const auto& [id, owned] : jobs_) {
+    Its& its = *owned;
+    if (&its == &whom || !its.order || !its.joins().intersects(nodes)) continue;
+    if (its.stage == Its::Stage::start) {
+      not_started(its, "its nodes are another job's");
+      hold(its);
+    } else if (its.stage == Its::Stage::program || its.stage == Its::Stage::growth) {
+      settle(its, {its.on.count(), its.on}, false);
+    }
+  }
+}
+
 /// Each job that is known with what there is: those first that have ended. Then what is new.
 void SlurmWorld::compare() {
+  const auto rank = [&](const Its* its) {  // what comes free is told first
+    const SlurmJob* const job = there(its->number);
+    return job == nullptr || !job->has_nodes() ? 0 : its->runs ? 1 : 2;
+  };
   std::vector<Its*> all;
   for (const auto& [id, its] : jobs_) all.push_back(its.get());
-  std::stable_partition(all.begin(), all.end(), [&](const Its* its) {
-    const SlurmJob* const job = there(its->number);
-    return job == nullptr || !job->has_nodes();
-  });
-  for (Its* const its : all) {
-    if (its->away == 0 && !its->has_ended) compare(*its, there(its->number));
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Its* one, const Its* other) { return rank(one) < rank(other); });
+  for (const bool takes : {false, true}) {
+    for (Its* const its : all) {
+      if (its->away > 0 || its->has_ended) continue;
+      const SlurmJob* const job = there(its->number);
+      if (takes == takes_nodes(*its, job)) compare(*its, job);
+    }
   }
   std::vector<const SlurmJob*> fresh;
   for (const auto& [number, job] : there_) {
@@ -434,14 +459,25 @@ void SlurmWorld::compare_running(Its& its, const SlurmJob& job) {
   if (job.state == SlurmJob::State::completing || job.state == SlurmJob::State::configuring) return;
   its.limit = job.limit;
   const NodeSet on = names_.nodes(job.nodes);
-  if (on == its.on || on.empty()) return;
+  if (on.empty()) return;
+  const NodeSet was = std::exchange(its.on, on);
+  // Slurm did not say whether it did what it was asked for.
+  if (its.order && its.stage == Its::Stage::growth) {
+    if (!its.joins().empty()) return settle(its, {on.count(), on}, false);
+    make_way(its, on);
+    return order_program(its);
+  }
+  if (its.order && its.stage == Its::Stage::leaving) {
+    return settle(its, {on.count(), on}, on == its.order->after.nodes);
+  }
+  if (on == was) return;
   // Somebody else has done it, or a node was lost.
   spdlog::info("job {} has the nodes {} now, and had {}", its.number, to_string(on),
-               to_string(its.on));
-  its.on = on;
-  const Holding now_held{on.count(), on};
-  if (its.order) return settle(its, now_held, on == its.order->after.nodes);
-  its.held = now_held;
+               to_string(was));
+  make_way(its, on);
+  const Holding held{on.count(), on};
+  if (its.order) return settle(its, held, on == its.order->after.nodes);
+  its.held = held;
   happen(event::Resized{its.id, DecisionId::none, its.held, now()});
 }
 
@@ -480,6 +516,7 @@ void SlurmWorld::started(Its& its, const SlurmJob& job) {
   its.held = {its.on.count(), its.on};
   its.batch_host = job.batch_host;
   its.limit = job.limit;
+  make_way(its, its.on);
   happen(event::Started{its.id, answers, its.held, names_.find(job.batch_host)});
   if (its.end) order_end(its);
 }
@@ -652,7 +689,7 @@ void SlurmWorld::begin_resize(Its& its) {
       },
       [this, joins](Its& mine, const std::optional<SlurmError>& error) {
         if (!mine.order || mine.stage != Its::Stage::growth) return;
-        // Where nobody knows whether it was done the next look at Slurm tells.
+        if (error && error->is_lost) return;  // the next look at Slurm tells
         if (error) return settle(mine, {mine.on.count(), mine.on}, false);
         mine.on.insert(joins);
         order_program(mine);
@@ -726,6 +763,7 @@ void SlurmWorld::leave_nodes(Its& its, const Holding& held, bool is_done) {
       },
       [this, held, is_done](Its& mine, const std::optional<SlurmError>& error) {
         if (!mine.order || mine.stage != Its::Stage::leaving) return;
+        if (error && error->is_lost) return;
         if (!error) mine.on = held.nodes;
         settle(mine, {mine.on.count(), mine.on}, is_done && !error);
       });

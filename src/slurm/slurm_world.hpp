@@ -115,6 +115,8 @@ class SlurmWorld final : public World {
   void tell_strangers();
   void compare();
   void compare(Its& its, const SlurmJob* there);
+  bool takes_nodes(const Its& its, const SlurmJob* there) const;
+  void make_way(const Its& whom, const NodeSet& nodes);
   void compare_waiting(Its& its, const SlurmJob& there);
   void compare_running(Its& its, const SlurmJob& there);
   void arrive(const SlurmJob& there);
