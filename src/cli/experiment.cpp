@@ -120,6 +120,19 @@ class ExperimentRun {
     return texts;
   }
 
+  // Where the results of a variant go: one file for all that share a folder.
+  ResultsPlace results(const Variant& variant) const {
+    ResultsPlace place{.folder = results_folder(variant),
+                       .experiment = fs::path(experiment_.file).filename().string(),
+                       .matrices = {}};
+    for (std::size_t i = 0; i < experiment_.variants.size(); ++i) {
+      const Variant& each = experiment_.variants[i];
+      if (results_folder(each) != place.folder) continue;
+      place.matrices.push_back(shares_folder(each) ? folders_[i] : "");
+    }
+    return place;
+  }
+
   void add(const Variant& variant, const std::vector<Summary>& summaries) {
     for (const Summary& summary : summaries) {
       runs_[{variant.name, summary.policy}].push_back(summary);
@@ -140,6 +153,23 @@ class ExperimentRun {
       return std::tie(a.variant, a.policy) < std::tie(b.variant, b.policy);
     }
   };
+
+  // Is its folder one in a folder for all variants?
+  bool shares_folder(const Variant& variant) const {
+    return experiment_.variants.size() > 1 &&
+           (given_.contains("out") ||
+            std::ranges::find(variant.options, "out", &OptionSetting::name) ==
+                variant.options.end());
+  }
+
+  // The value of --out, before it is that of one variant.
+  fs::path results_folder(const Variant& variant) const {
+    if (const auto given = given_.find("out"); given != given_.end()) return given->second.front();
+    for (const OptionSetting& option : options_of(experiment_, variant)) {
+      if (option.name == "out" && !option.values.empty()) return option.values.front();
+    }
+    return {};
+  }
 
   // Of a folder for all variants, that of this one.
   void inside(std::vector<std::string>& out, const Variant& variant) const {
@@ -209,7 +239,8 @@ class ExperimentRun {
 void run_experiment(
     const std::string& file, const CLI::App& given, bool json,
     const std::function<std::vector<Summary>(const std::vector<std::string>& options,
-                                             const std::string& variant)>& simulate) {
+                                             const std::string& variant,
+                                             const ResultsPlace& results)>& simulate) {
   ExperimentRun run(file, given);
   const Experiment& experiment = run.experiment();
   if (!json) {
@@ -220,7 +251,7 @@ void run_experiment(
   for (const Variant& variant : experiment.variants) {
     if (!json) std::cout << '\n' << variant.name << (variant.name.empty() ? "" : ": ");
     try {
-      run.add(variant, simulate(run.options(variant), variant.name));
+      run.add(variant, simulate(run.options(variant), variant.name, run.results(variant)));
     } catch (const CLI::ParseError& error) {
       throw InputError({.file = experiment.file}, error.what(), "correct it");
     }

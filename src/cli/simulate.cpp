@@ -61,6 +61,7 @@ struct Options {
   std::vector<std::uint64_t> seeds = {1};
   unsigned threads = 1;
   std::string out, record;
+  ResultsPlace results;  // of `out`
   std::string platform;                 // a file
   std::vector<std::uint32_t> switches;  // so many below each, by level
   std::string failures;                 // a file, or a model
@@ -711,7 +712,7 @@ void add_other_files(Source& source, const CLI::App& command) {
 
 // `command`: as it was parsed.
 std::vector<Summary> simulate_command(Options options, const Registry& registry,
-                                      const CLI::App& command) {
+                                      const CLI::App& command, OpenResults& open) {
   options.log.rules.counts_cores = true;
   take_platform(options);
   if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
@@ -809,8 +810,10 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
     matrix.observer = &recorder.emplace(options.record);
   }
   if (!options.out.empty()) {
+    if (options.results.folder.empty()) options.results.folder = options.out;
+    matrix.results = &open.at(options.results, options.force);
     if (options.force) clear_results(matrix);
-    need_room_for_results(matrix);
+    ready_results(matrix);
   }
   matrix.settings.stop = &stop_on_signal();
   matrix.progress = [&](const Progress& now) { progress.simulating(now, source.unix_start_time); };
@@ -838,7 +841,8 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
     std::cout.flush();
     throw Stopped(options.out.empty() ? "stopped; the figures are of what was simulated until then"
                                       : "stopped; the files and figures are of what was simulated "
-                                        "until then");
+                                        "until then. The same command goes on: it runs what is not "
+                                        "over");
   }
   return summaries;
 }
@@ -1088,7 +1092,8 @@ void add_options(CLI::App& command, Options& options) {
 
 // One matrix of an experiment, from options as "--name=value".
 std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant,
-                                      const Registry& registry) {
+                                      const ResultsPlace& results, const Registry& registry,
+                                      OpenResults& open) {
   CLI::App command("", "simulate");
   Options options;
   add_options(command, options);
@@ -1096,7 +1101,8 @@ std::vector<Summary> simulate_options(std::vector<std::string> texts, const std:
   command.parse(std::move(texts));
   if (options.policies.empty()) options.policies = {"easy"};
   options.variant = variant;
-  return simulate_command(options, registry, command);
+  options.results = results;
+  return simulate_command(options, registry, command, open);
 }
 
 }  // namespace
@@ -1117,19 +1123,24 @@ void add_simulate_command(CLI::App& app, const Registry& registry) {
                   "the same bytes")
       ->type_name("DIR");
   command.callback([&command, &registry, options, experiment, again] {
-    const auto simulate = [&](const auto& texts, const std::string& variant) {
-      return simulate_options(texts, variant, registry);
-    };
     if (!again->empty()) {
+      const auto simulate = [&](const auto& texts, const std::string& variant) {
+        OpenResults open;  // in a folder that is removed
+        return simulate_options(texts, variant, {}, registry, open);
+      };
       if (!run_again(*again, command, simulate)) throw CLI::RuntimeError(1);
       return;
     }
+    OpenResults open;
     if (!experiment->empty()) {
-      run_experiment(*experiment, command, options->json, simulate);
+      run_experiment(*experiment, command, options->json,
+                     [&](const auto& texts, const std::string& variant, const auto& results) {
+                       return simulate_options(texts, variant, results, registry, open);
+                     });
       return;
     }
     if (options->policies.empty()) options->policies = {"easy"};
-    simulate_command(*options, registry, command);
+    simulate_command(*options, registry, command, open);
   });
 }
 
