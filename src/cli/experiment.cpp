@@ -133,6 +133,15 @@ class ExperimentRun {
     return place;
   }
 
+  template <class Visit>
+  void visit(const Variant& variant, const Visit& visit) const {
+    try {
+      visit(options(variant), variant.name, results(variant));
+    } catch (const CLI::ParseError& error) {
+      throw InputError({.file = experiment_.file}, error.what(), "correct it");
+    }
+  }
+
   void add(const Variant& variant, const std::vector<Summary>& summaries) {
     for (const Summary& summary : summaries) {
       runs_[{variant.name, summary.policy}].push_back(summary);
@@ -236,11 +245,10 @@ class ExperimentRun {
 
 }  // namespace
 
-void run_experiment(
-    const std::string& file, const CLI::App& given, bool json,
-    const std::function<std::vector<Summary>(const std::vector<std::string>& options,
-                                             const std::string& variant,
-                                             const ResultsPlace& results)>& simulate) {
+void run_experiment(const std::string& file, const CLI::App& given, bool json,
+                    const std::function<std::vector<Summary>(
+                        const std::vector<std::string>& options, const std::string& variant,
+                        const ResultsPlace& results)>& simulate) {
   ExperimentRun run(file, given);
   const Experiment& experiment = run.experiment();
   if (!json) {
@@ -250,11 +258,9 @@ void run_experiment(
   }
   for (const Variant& variant : experiment.variants) {
     if (!json) std::cout << '\n' << variant.name << (variant.name.empty() ? "" : ": ");
-    try {
-      run.add(variant, simulate(run.options(variant), variant.name, run.results(variant)));
-    } catch (const CLI::ParseError& error) {
-      throw InputError({.file = experiment.file}, error.what(), "correct it");
-    }
+    run.visit(variant, [&](const auto& options, const auto& name, const auto& results) {
+      run.add(variant, simulate(options, name, results));
+    });
   }
   if (experiment.statements.empty()) return;
   const std::vector<Finding> findings = run.findings();
@@ -263,6 +269,14 @@ void run_experiment(
   } else {
     std::cout << '\n' << findings_table(experiment.statements, findings) << std::flush;
   }
+}
+
+void each_variant(
+    const std::string& file, const CLI::App& given,
+    const std::function<void(const std::vector<std::string>& options, const std::string& variant,
+                             const ResultsPlace& results)>& visit) {
+  const ExperimentRun run(file, given);
+  for (const Variant& variant : run.experiment().variants) run.visit(variant, visit);
 }
 
 }  // namespace ductile

@@ -148,17 +148,6 @@ std::string file_without_summary(const fs::path& folder, bool of_several) {
   return "";
 }
 
-// Is what a run came to there, and of this identity?
-bool has_its_summary(const fs::path& folder, const std::string& identity) {
-  try {
-    const std::vector<ReadSummary> runs = summaries_in(folder);
-    return runs.size() == 1 && !runs.front().summary.stopped &&
-           Json::parse(runs.front().summary.run) == Json::parse(identity);
-  } catch (const std::exception&) {
-    return false;  // it is damaged
-  }
-}
-
 // Removes the files of results in a folder, and it, if it is empty then.
 void remove_results(const fs::path& folder) {
   std::error_code error;
@@ -355,6 +344,30 @@ std::vector<fs::path> matrices_in(const fs::path& folder) {
 }
 
 }  // namespace
+
+bool has_its_summary(const fs::path& folder, const std::string& identity) {
+  try {
+    const std::vector<ReadSummary> runs = summaries_in(folder);
+    return runs.size() == 1 && !runs.front().summary.stopped &&
+           Json::parse(runs.front().summary.run) == Json::parse(identity);
+  } catch (const std::exception&) {
+    return false;  // it is damaged
+  }
+}
+
+void move_results(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  remove_results(to);
+  fs::create_directories(to, error);
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    if (is_name_of_results(entry.path().filename().string())) found.push_back(entry.path());
+  }
+  for (const fs::path& each : found) {
+    fs::rename(each, to / each.filename(), error);
+    if (error) throw RunError((to / each.filename()).string() + ": " + error.message());
+  }
+}
 
 OpenResults::~OpenResults() {
   for (auto& [folder, file] : files_) {

@@ -55,6 +55,12 @@ void ready_results(const Matrix& matrix);
 /// InputError, and removes nothing, if anything else is there.
 void clear_results(const Matrix& matrix);
 
+/// Is there what a run of this identity came to, complete?
+bool has_its_summary(const std::filesystem::path& folder, const std::string& identity);
+
+/// Gives the files of a run another folder, in place of results that are there. Throws RunError.
+void move_results(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// Runs what wrote the folder again, or of an experiment what wrote each folder in it, and prints
 /// whether all files are the same, without what measures the machine, else which are not. Returns
 /// that. `simulate` runs a matrix from options as "--name=value", the variant beside them; `given`

@@ -128,9 +128,9 @@ TEST_F(Results, OfAnotherExperimentAreRefused) {
   run(matrix({"fcfs", "easy"}, {1}));
   OpenResults open;
   const ResultsPlace place{.folder = folder_, .experiment = "x.toml"};
-  EXPECT_THAT([&] { open.at(place, false); },
-              ThrowsMessage<InputError>(
-                  HasSubstr("they are of no experiment file, and these of x.toml")));
+  EXPECT_THAT(
+      [&] { open.at(place, false); },
+      ThrowsMessage<InputError>(HasSubstr("they are of no experiment file, and these of x.toml")));
 }
 
 TEST_F(Results, AFolderOfOneRunIsOfThatOne) {

@@ -39,7 +39,8 @@ std::string view_of_figures() {
   };
   visit_figures(names, column);
   visit_asked_figures(names, column);
-  return sql + " FROM runs WHERE summary IS NOT NULL AND number IS NOT NULL ORDER BY matrix, number;";
+  return sql +
+         " FROM runs WHERE summary IS NOT NULL AND number IS NOT NULL ORDER BY matrix, number;";
 }
 
 }  // namespace
@@ -54,8 +55,7 @@ void ResultsFile::Close::operator()(sqlite3* database) const { sqlite3_close_v2(
 class ResultsFile::Statement {
  public:
   Statement(const ResultsFile& file, const char* sql) : file_(file) {
-    const int result =
-        sqlite3_prepare_v2(file.database_.get(), sql, -1, &statement_, nullptr);
+    const int result = sqlite3_prepare_v2(file.database_.get(), sql, -1, &statement_, nullptr);
     if (result != SQLITE_OK) file_.fail();
   }
   ~Statement() { sqlite3_finalize(statement_); }
@@ -80,14 +80,15 @@ class ResultsFile::Statement {
     if (result != SQLITE_ROW && result != SQLITE_DONE) file_.fail();
     return result == SQLITE_ROW;
   }
-  void done() { while (next()) {} }
+  void done() {
+    while (next()) {
+    }
+  }
   void again() {
     sqlite3_reset(statement_);
     bound_ = 0;
   }
-  bool is_null(int column) const {
-    return sqlite3_column_type(statement_, column) == SQLITE_NULL;
-  }
+  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   std::uint64_t number(int column) const {
     return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
   }
@@ -156,9 +157,8 @@ ResultsFile::~ResultsFile() = default;
 void ResultsFile::open(bool writes) {
   constexpr int kPatience_ms = 10'000;  // while somebody reads
   sqlite3* database = nullptr;
-  const int opened =
-      sqlite3_open_v2(path_.c_str(), &database,
-                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int opened = sqlite3_open_v2(path_.c_str(), &database,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(database);
   if (opened != SQLITE_OK) fail();
   sqlite3_busy_timeout(database, kPatience_ms);
@@ -178,10 +178,10 @@ void ResultsFile::open(bool writes) {
                      "move it elsewhere, or give another folder to --out");
   }
   if (const std::uint64_t version = pragma("PRAGMA user_version"); version != kVersion) {
-    throw InputError({.file = path_.string()},
-                     fmt::format("is of version {}, and this ductile writes version {}", version,
-                                 kVersion),
-                     kRemedy);
+    throw InputError(
+        {.file = path_.string()},
+        fmt::format("is of version {}, and this ductile writes version {}", version, kVersion),
+        kRemedy);
   }
   Statement check(*this, "PRAGMA quick_check(1)");
   check.next();
@@ -192,9 +192,9 @@ void ResultsFile::make_tables() {
   Transaction all(*this);
   run_sql(kTables);
   run_sql(view_of_figures().c_str());
-  run_sql(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication,
-                      kVersion)
-              .c_str());
+  run_sql(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, kVersion)
+          .c_str());
   all.commit();
 }
 
@@ -210,8 +210,8 @@ void ResultsFile::fail() const {
 }
 
 void ResultsFile::damaged(const std::string& what) const {
-  throw DamagedResults({.file = path_.string()},
-                       "is damaged, or no results of ductile: " + what, kRemedy);
+  throw DamagedResults({.file = path_.string()}, "is damaged, or no results of ductile: " + what,
+                       kRemedy);
 }
 
 std::optional<std::string> ResultsFile::experiment() const {
@@ -271,8 +271,9 @@ void ResultsFile::plan(const std::string& matrix, std::size_t count,
   Statement no_page(*this, "DELETE FROM pages WHERE folder = ?");
   for (std::size_t i = 0; i < count; ++i) {
     const PlannedRun run = planned(i);
-    const bool stays = there.add(run.folder).add(run.identity).add(std::uint64_t{run.has_page}).next() &&
-                       there.number(0) != 0;
+    const bool stays =
+        there.add(run.folder).add(run.identity).add(std::uint64_t{run.has_page}).next() &&
+        there.number(0) != 0;
     there.again();
     if (stays) {
       number.add(run.folder).add(run.number).add(run.variant).done();
@@ -316,9 +317,7 @@ void ResultsFile::forget_gone(const std::string& matrix) {
   all.commit();
 }
 
-void ResultsFile::drop(const std::string& matrix) {
-  plan(matrix, 0, {});
-}
+void ResultsFile::drop(const std::string& matrix) { plan(matrix, 0, {}); }
 
 void ResultsFile::undo(const std::string& folder) {
   Statement(*this, "UPDATE runs SET summary = NULL WHERE folder = ?").add(folder).done();
@@ -337,7 +336,10 @@ void ResultsFile::write(const PlannedRun& run, const std::optional<std::string>&
       .add(summary)
       .done();
   if (page) {
-    Statement(*this, "INSERT OR REPLACE INTO pages VALUES (?, ?)").add(run.folder).add(*page).done();
+    Statement(*this, "INSERT OR REPLACE INTO pages VALUES (?, ?)")
+        .add(run.folder)
+        .add(*page)
+        .done();
   } else {
     Statement(*this, "DELETE FROM pages WHERE folder = ?").add(run.folder).done();
   }
@@ -356,9 +358,10 @@ void ResultsFile::add(const PlannedRun& run, const Summary& summary, const RunPa
 void ResultsFile::add(const PlannedRun& run, const ResultsFile& other) {
   const std::string summary =
       other.text_of("SELECT summary FROM runs WHERE folder = ?", run.folder);
-  const auto page = run.has_page ? std::optional(other.text_of(
-                                       "SELECT page FROM pages WHERE folder = ?", run.folder))
-                                 : std::nullopt;
+  const auto page =
+      run.has_page
+          ? std::optional(other.text_of("SELECT page FROM pages WHERE folder = ?", run.folder))
+          : std::nullopt;
   Transaction all(*this);
   write(run, summary, page);
   all.commit();

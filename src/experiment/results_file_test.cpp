@@ -27,8 +27,12 @@ class ResultsFileTest : public ::testing::Test {
 
   static PlannedRun run(std::uint64_t number, const std::string& identity = "{}") {
     const std::string name = "run-" + std::to_string(number);
-    return {.folder = name, .number = number, .policy = "easy", .seed = number,
-            .identity = identity, .has_page = number == 0};
+    return {.folder = name,
+            .number = number,
+            .policy = "easy",
+            .seed = number,
+            .identity = identity,
+            .has_page = number == 0};
   }
   static Summary summary(double wait_s) {
     Summary summary;

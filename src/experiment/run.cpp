@@ -110,7 +110,7 @@ class MatrixRun {
     }
     if (error_) std::rethrow_exception(error_);
     for (; delivered_ < runs_; ++delivered_) deliver_ready();  // without what did not begin
-    if (!pages_.empty()) {
+    if (!pages_.empty() && !matrix_.claims) {
       write_comparison(matrix_.out, pages_, [&](std::size_t i) { return identity(places_[i]); });
     }
   }
@@ -135,10 +135,23 @@ class MatrixRun {
     const std::scoped_lock lock(mutex_);
     const auto* stop = matrix_.settings.stop;
     if (error_ || (stop && stop->load(std::memory_order_relaxed))) return std::nullopt;
-    while (next_ < runs_ && is_there_[next_]) ++next_;
+    while (next_ < runs_ && (is_there_[next_] || !is_ours(next_))) ++next_;
     if (next_ == runs_) return std::nullopt;
     running_.insert(next_);
     return next_++;
+  }
+
+  // Under the lock. What is not is the business of others.
+  bool is_ours(std::size_t number) {
+    if (!matrix_.claims || matrix_.claims->take(planned_[number])) return true;
+    release_input(number);
+    return false;
+  }
+
+  // Under the lock: one run less needs its workload.
+  void release_input(std::size_t number) {
+    SharedInput& shared = inputs_[number / matrix_.policies.size()];
+    if (--shared.runs_left == 0) shared.input.reset();
   }
 
   void one(std::size_t number) {
@@ -196,6 +209,7 @@ class MatrixRun {
     const PlannedRun run = planned_[number];
     const std::scoped_lock lock(results_mutex_);
     matrix_.results->add(run, summary, run.has_page ? &page : nullptr);
+    if (matrix_.claims) matrix_.claims->over(run);
     return result;
   }
 
@@ -217,8 +231,7 @@ class MatrixRun {
     const std::scoped_lock lock(mutex_);
     ++progress_.runs_over;
     running_.erase(number);
-    SharedInput& shared = inputs_[number / matrix_.policies.size()];
-    if (--shared.runs_left == 0) shared.input.reset();
+    release_input(number);
     results_.emplace(number, std::move(result));
     deliver_ready();
   }

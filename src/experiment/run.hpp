@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/claims.hpp"
 #include "experiment/results_file.hpp"
 #include "metrics/summary.hpp"
 #include "simulation/measured.hpp"
@@ -53,6 +54,8 @@ struct Matrix {
   /// Where results are kept of which there are files, run by run: in the folder of those or in one
   /// above. Runs that are over there are not run again.
   ResultsFile* results = nullptr;
+  /// Of a matrix that others run as well: only what can be claimed is run, and nothing is compared.
+  Claims* claims = nullptr;
   /// Sees the run besides, if there is only one.
   Observer* observer = nullptr;
   /// Told now and then; one call at a time.
@@ -80,8 +83,9 @@ class PlannedRuns {
 /// Runs the matrix; `done` gets the summaries in its order, one call at a time, whatever the number
 /// of threads. What is over is kept at once; files that compare runs are made of what is kept, so
 /// that they are the same however often this was interrupted. In memory there are, besides the runs
-/// that go on, the figures of all, and what a page shows of those of the first seed. A stop (`settings.stop`) ends what runs, and what did not begin is left out. When a
-/// run fails no other one begins, those that run are finished, and the first error is thrown again.
+/// that go on, the figures of all, and what a page shows of those of the first seed. A stop
+/// (`settings.stop`) ends what runs, and what did not begin is left out. When a run fails no other
+/// one begins, those that run are finished, and the first error is thrown again.
 void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done);
 
 /// A folder for each of these names, no two the same, also where upper and lower case are: letters,

@@ -30,8 +30,9 @@ double number(const Json& json) {
   if (!json.is_string()) return json.get<double>();
   const auto word = json.get<std::string>();
   using Limits = std::numeric_limits<double>;
-  return word == "nan" ? Limits::quiet_NaN() : word == "inf" ? Limits::infinity()
-                                                             : -Limits::infinity();
+  return word == "nan"   ? Limits::quiet_NaN()
+         : word == "inf" ? Limits::infinity()
+                         : -Limits::infinity();
 }
 
 Json of(Time time) { return time.time_since_epoch().count(); }
@@ -135,7 +136,8 @@ Json of(const ResizeCounter::ByReason& by_reason) {
 ResizeCounter::ByReason resizes_of(const Json& json) {
   ResizeCounter::ByReason by_reason;
   for (const Json& its : json) {
-    const auto why = its.at(0).is_null() ? std::optional<Why>() : word_of<Why>(its.at(0), kWhyWords);
+    const auto why =
+        its.at(0).is_null() ? std::optional<Why>() : word_of<Why>(its.at(0), kWhyWords);
     const auto count = [&](std::size_t i) { return its.at(i).get<std::uint64_t>(); };
     by_reason[why] = {count(1), count(2), count(3), count(4), count(5), count(6)};
   }
@@ -154,14 +156,10 @@ Json all(const std::vector<Each>& list) {
 }  // namespace
 
 std::string page_text(const RunPage& page) {
-  return Json{{"workload", page.workload},
-              {"held", of(page.held)},
-              {"pending", of(page.pending)},
-              {"adaptive", of(page.adaptive)},
-              {"power_w", of(page.power_w)},
-              {"corridor", all(page.corridor)},
-              {"resizes", of(page.resizes)},
-              {"choices", all(page.choices)},
+  return Json{{"workload", page.workload},   {"held", of(page.held)},
+              {"pending", of(page.pending)}, {"adaptive", of(page.adaptive)},
+              {"power_w", of(page.power_w)}, {"corridor", all(page.corridor)},
+              {"resizes", of(page.resizes)}, {"choices", all(page.choices)},
               {"gantt", of(page.gantt)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -4,11 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <concepts>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 
@@ -40,12 +43,19 @@ template <class Field>
 void read_value(const Json& json, Field& field) {
   field = json.get<Field>();
 }
+template <std::unsigned_integral Field>
+requires(!std::is_same_v<Field, bool>) void read_value(const Json& json, Field& field) {
+  if (!json.is_number_unsigned() || json.get<std::uint64_t>() > std::numeric_limits<Field>::max()) {
+    throw std::invalid_argument("what is to be a whole number is none, or is too large");
+  }
+  field = json.get<Field>();
+}
 void read_value(const Json& json, double& field) {
   field = json.is_null() ? Summary::kNone : json.get<double>();
 }
 template <class Field>
 void read_value(const Json& json, std::optional<Field>& field) {
-  if (!json.is_null()) field = json.get<Field>();
+  if (!json.is_null()) read_value(json, field.emplace());
 }
 
 // `kind`: what the keys are called.
@@ -74,11 +84,24 @@ template <class Who>
 std::map<Who, DelayFigures> read_delays(const char* kind, const Json& json) {
   std::map<Who, DelayFigures> delays;
   for (const Json& its : json) {
-    delays[its.at(kind).get<Who>()] = {
-        its.at("jobs").get<std::uint64_t>(), its.at("delay_s").get<double>(),
-        its.at("suffered_s").get<double>(), its.at("caused_s").get<double>()};
+    Who who{};
+    read_value(its.at(kind), who);
+    DelayFigures& figures = delays[who];
+    read_value(its.at("jobs"), figures.jobs);
+    figures.delay_s = its.at("delay_s").get<double>();
+    figures.suffered_s = its.at("suffered_s").get<double>();
+    figures.caused_s = its.at("caused_s").get<double>();
   }
   return delays;
+}
+
+// Writing what is nested takes stack for each level.
+Json parse_flat(std::string_view text) {
+  constexpr int kDeepest = 64;
+  return Json::parse(text, [](int depth, Json::parse_event_t, const Json&) {
+    if (depth > kDeepest) throw std::invalid_argument("it is nested too deeply");
+    return true;
+  });
 }
 
 Summary read_summary(const Json& json) {
@@ -87,9 +110,9 @@ Summary read_summary(const Json& json) {
     constexpr std::array<std::string_view, 14> kLater = {
         "max_power_w",         "power_cap_w",         "above_power_cap_s",
         "rejected_for_power",  "orders_not_possible", "choices",
-        "policy_changes",      "look_ahead_passes",
-        "corridor_outside_s",  "corridor_outside_ws", "corridor_excursions",
-        "corridor_violations", "corridor_solved",     "corridor_unsolved"};
+        "policy_changes",      "look_ahead_passes",   "corridor_outside_s",
+        "corridor_outside_ws", "corridor_excursions", "corridor_violations",
+        "corridor_solved",     "corridor_unsolved"};
     if (std::ranges::find(kLater, name) != kLater.end() && !json.contains(name)) return;
     read_value(json.at(name), field);
   };
@@ -152,7 +175,7 @@ std::string figures_json(const Summary& summary) {
 
 std::vector<ReadSummary> parse_summaries(std::string_view text, const std::string& name) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_flat(text);
     if (!json.contains("runs")) return {{"", read_summary(json)}};
     std::vector<ReadSummary> result;
     for (const Json& run : json.at("runs")) {
@@ -160,6 +183,8 @@ std::vector<ReadSummary> parse_summaries(std::string_view text, const std::strin
     }
     return result;
   } catch (const Json::exception& error) {
+    throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kRemedy);
+  } catch (const std::invalid_argument& error) {
     throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kRemedy);
   }
 }
