@@ -1,5 +1,6 @@
 """results.db: an interrupted matrix goes on where it was, and comes to the same bytes."""
 
+import contextlib
 import os
 import random
 import re
@@ -36,6 +37,16 @@ def undisturbed(tmp_path_factory):
     return out, figures_of(table)
 
 
+def runs_over(out):
+    """How many are kept. (Who was killed may have left a journal, which is rolled back.)"""
+    if not (out / "results.db").exists() or (out / "results.db").stat().st_size == 0:
+        return 0
+    with contextlib.closing(sqlite3.connect(out / "results.db")) as database:
+        if not database.execute("SELECT 1 FROM sqlite_master").fetchall():
+            return 0
+        return database.execute("SELECT count(*) FROM figures").fetchone()[0]
+
+
 def test_killed_at_ten_moments_it_comes_to_the_same(ductile, tmp_path, undisturbed):
     whole, table = undisturbed
     out = tmp_path / "out"
@@ -43,7 +54,7 @@ def test_killed_at_ten_moments_it_comes_to_the_same(ductile, tmp_path, undisturb
     begin = time.monotonic()
     ductile.output(*MATRIX, "--threads", 2, "--out", tmp_path / "timed", "--quiet")
     all_s = time.monotonic() - begin
-    kills = 0
+    kills, over = 0, [0]
     for attempt in range(10):
         process = ductile.start(*MATRIX, "--threads", 1 + attempt % 2, "--out", out, "--quiet")
         time.sleep(0.01 + moments.uniform(0, all_s / 6))
@@ -51,7 +62,9 @@ def test_killed_at_ten_moments_it_comes_to_the_same(ductile, tmp_path, undisturb
             process.send_signal(signal.SIGKILL)
             kills += 1
         process.communicate()
+        over.append(runs_over(out))
     assert kills > 3
+    assert over == sorted(over) and over[-1] > 0  # nothing is lost
     assert figures_of(ductile.output(*MATRIX, "--threads", 2, "--out", out)) == table
     assert without_measured(files_of(out)) == without_measured(files_of(whole))
 
