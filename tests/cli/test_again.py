@@ -48,8 +48,8 @@ def test_every_option_is_in_it(ductile):
     of_simulate = {part.split()[0].strip("'") for text in words.splitlines() if "simulate" in text
                    for part in text.split(" -l ")[1:]}
     assert len(of_simulate) > 60
-    assert of_simulate - named == {"again", "check", "force", "help", "json", "out", "policy", "quiet",
-                                   "record", "seed", "seeds", "threads"}
+    assert of_simulate - named == {"again", "check", "claim-timeout", "force", "help", "json", "on", "out",
+                                   "policy", "quiet", "record", "seed", "seeds", "tasks", "threads"}
 
 
 def test_files_that_are_read_are_in_it(ductile, tmp_path, log):
