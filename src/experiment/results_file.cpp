@@ -375,11 +375,20 @@ std::string ResultsFile::text_of(const char* sql, const std::string& folder) con
 
 Summary ResultsFile::summary(const std::string& folder) const {
   const std::string text = text_of("SELECT summary FROM runs WHERE folder = ?", folder);
-  return parse_summaries(text, path_.string()).front().summary;
+  try {
+    return parse_summaries(text, folder).at(0).summary;
+  } catch (const InputError& error) {
+    damaged(error.what());
+  }
 }
 
 RunPage ResultsFile::page(const std::string& folder) const {
-  return page_of_text(text_of("SELECT page FROM pages WHERE folder = ?", folder));
+  const std::string text = text_of("SELECT page FROM pages WHERE folder = ?", folder);
+  try {
+    return page_of_text(text);
+  } catch (const InputError& error) {
+    damaged(error.what());
+  }
 }
 
 }  // namespace ductile

@@ -143,6 +143,20 @@ TEST_F(ResultsFileTest, ADamagedPageIsSaid) {
   EXPECT_THROW(ResultsFile file(folder_), DamagedResults);
 }
 
+TEST_F(ResultsFileTest, ADamagedRowIsSaid) {
+  {
+    ResultsFile file(folder_);
+    plan(file, 2);
+    const RunPage page;
+    file.add(run(0), summary(1), &page);
+  }
+  sql("UPDATE runs SET summary = replace(summary, 'mean_wait_s', 'mean_wait_x')");
+  sql("UPDATE pages SET page = replace(page, 'gantt', 'gannt')");
+  const ResultsFile file(folder_);
+  EXPECT_THROW(file.summary("run-0"), DamagedResults);
+  EXPECT_THROW(file.page("run-0"), DamagedResults);
+}
+
 TEST_F(ResultsFileTest, TakesTheResultsOfAnotherFile) {
   RunPage page;
   page.workload = "log";
