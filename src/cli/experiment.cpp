@@ -120,6 +120,28 @@ class ExperimentRun {
     return texts;
   }
 
+  // Where the results of a variant go: one file for all that share a folder.
+  ResultsPlace results(const Variant& variant) const {
+    ResultsPlace place{.folder = results_folder(variant),
+                       .experiment = fs::path(experiment_.file).filename().string(),
+                       .matrices = {}};
+    for (std::size_t i = 0; i < experiment_.variants.size(); ++i) {
+      const Variant& each = experiment_.variants[i];
+      if (results_folder(each) != place.folder) continue;
+      place.matrices.push_back(shares_folder(each) ? folders_[i] : "");
+    }
+    return place;
+  }
+
+  template <class Visit>
+  void visit(const Variant& variant, const Visit& visit) const {
+    try {
+      visit(options(variant), variant.name, results(variant));
+    } catch (const CLI::ParseError& error) {
+      throw InputError({.file = experiment_.file}, error.what(), "correct it");
+    }
+  }
+
   void add(const Variant& variant, const std::vector<Summary>& summaries) {
     for (const Summary& summary : summaries) {
       runs_[{variant.name, summary.policy}].push_back(summary);
@@ -140,6 +162,23 @@ class ExperimentRun {
       return std::tie(a.variant, a.policy) < std::tie(b.variant, b.policy);
     }
   };
+
+  // Is its folder one in a folder for all variants?
+  bool shares_folder(const Variant& variant) const {
+    return experiment_.variants.size() > 1 &&
+           (given_.contains("out") ||
+            std::ranges::find(variant.options, "out", &OptionSetting::name) ==
+                variant.options.end());
+  }
+
+  // The value of --out, before it is that of one variant.
+  fs::path results_folder(const Variant& variant) const {
+    if (const auto given = given_.find("out"); given != given_.end()) return given->second.front();
+    for (const OptionSetting& option : options_of(experiment_, variant)) {
+      if (option.name == "out" && !option.values.empty()) return option.values.front();
+    }
+    return {};
+  }
 
   // Of a folder for all variants, that of this one.
   void inside(std::vector<std::string>& out, const Variant& variant) const {
@@ -206,10 +245,10 @@ class ExperimentRun {
 
 }  // namespace
 
-void run_experiment(
-    const std::string& file, const CLI::App& given, bool json,
-    const std::function<std::vector<Summary>(const std::vector<std::string>& options,
-                                             const std::string& variant)>& simulate) {
+void run_experiment(const std::string& file, const CLI::App& given, bool json,
+                    const std::function<std::vector<Summary>(
+                        const std::vector<std::string>& options, const std::string& variant,
+                        const ResultsPlace& results)>& simulate) {
   ExperimentRun run(file, given);
   const Experiment& experiment = run.experiment();
   if (!json) {
@@ -219,11 +258,9 @@ void run_experiment(
   }
   for (const Variant& variant : experiment.variants) {
     if (!json) std::cout << '\n' << variant.name << (variant.name.empty() ? "" : ": ");
-    try {
-      run.add(variant, simulate(run.options(variant), variant.name));
-    } catch (const CLI::ParseError& error) {
-      throw InputError({.file = experiment.file}, error.what(), "correct it");
-    }
+    run.visit(variant, [&](const auto& options, const auto& name, const auto& results) {
+      run.add(variant, simulate(options, name, results));
+    });
   }
   if (experiment.statements.empty()) return;
   const std::vector<Finding> findings = run.findings();
@@ -232,6 +269,14 @@ void run_experiment(
   } else {
     std::cout << '\n' << findings_table(experiment.statements, findings) << std::flush;
   }
+}
+
+void each_variant(
+    const std::string& file, const CLI::App& given,
+    const std::function<void(const std::vector<std::string>& options, const std::string& variant,
+                             const ResultsPlace& results)>& visit) {
+  const ExperimentRun run(file, given);
+  for (const Variant& variant : run.experiment().variants) run.visit(variant, visit);
 }
 
 }  // namespace ductile

@@ -4,6 +4,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace ductile {
@@ -48,7 +49,13 @@ void ProgressLine::simulating(const Progress& progress,
   const auto over = static_cast<double>(progress.jobs_over);
   const auto jobs = static_cast<double>(progress.jobs);
   std::string line = fmt::format("{} of {} jobs", progress.jobs_over, progress.jobs);
-  if (progress.runs > 1) line += fmt::format(", {} of {} runs", progress.runs_over, progress.runs);
+  if (progress.runs > 1) {
+    line += fmt::format(", {} of {} runs", progress.runs_over, progress.runs);
+    if (progress.runs_there > 0) line += fmt::format(" ({} were there)", progress.runs_there);
+    if (!progress.running.empty()) {
+      line += fmt::format(", now {}", fmt::join(progress.running, " "));
+    }
+  }
   const double simulated_s = to_seconds(progress.now);
   const auto unix_s = static_cast<double>(unix_start_time.value_or(0)) + simulated_s;
   constexpr double latest_s = 4e9;  // of dates worth showing
@@ -72,6 +79,11 @@ void ProgressLine::playing(std::uint64_t submitted, std::uint64_t running, std::
 }
 
 void ProgressLine::write(std::string line) {
+  winsize terminal{};  // a line that is longer would not be written over
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &terminal) == 0 && terminal.ws_col > 1 &&
+      line.size() >= terminal.ws_col) {
+    line.resize(terminal.ws_col - 1);
+  }
   const std::size_t length = line.size();
   if (length < length_) line.append(length_ - length, ' ');
   length_ = length;

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.hpp"
@@ -29,10 +30,23 @@ struct Found {
   Summary summary;
 };
 
+// What measured the machine is in the summary of each run, not in that of several.
+void add_measurements(Summary& summary, const fs::path& folder) {
+  const fs::path file = folder / "summary.json";
+  std::error_code error;
+  if (!fs::exists(file, error)) return;
+  const Summary own = read_summaries(file.string()).at(0).summary;
+  summary.load_seconds = own.load_seconds;
+  summary.simulate_seconds = own.simulate_seconds;
+  summary.look_ahead_seconds = own.look_ahead_seconds;
+  summary.peak_rss_bytes = own.peak_rss_bytes;
+}
+
 std::vector<Found> find_runs(const Options& options) {
   std::vector<Found> runs;
   for (const std::string& folder : options.folders) {
     for (ReadSummary& run : read_summaries((fs::path(folder) / "summary.json").string())) {
+      if (!run.folder.empty()) add_measurements(run.summary, fs::path(folder) / run.folder);
       // Runs of different folders may differ in anything: they stay apart.
       if (options.folders.size() > 1 && !options.json) {
         run.summary.policy = (fs::path(folder) / run.summary.policy).string();

@@ -6,12 +6,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +31,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr const char* kSummary = "summary.json";
+constexpr const char* kDamaged = "what it says of it is damaged: ";
 constexpr const char* kNoRecord =
     "give a folder that `simulate --out` wrote, of this version or later";
 
@@ -60,6 +64,12 @@ bool is_name_of_part(std::string_view name) {
   return name.ends_with(kPart) && is_name_of_results(name.substr(0, name.size() - kPart.size()));
 }
 
+// The file of results, and what SQLite has beside it while it writes.
+constexpr std::array<std::string_view, 2> kDatabaseNames{"results.db-journal", ResultsFile::kName};
+bool is_name_of_database(std::string_view name) {
+  return std::ranges::find(kDatabaseNames, name) != kDatabaseNames.end();
+}
+
 // Collects the files of results in a folder. `runs`: the folders in it that may be there, which
 // come after what is in them.
 void collect_results(const fs::path& folder, const std::set<std::string>& runs,
@@ -68,6 +78,7 @@ void collect_results(const fs::path& folder, const std::set<std::string>& runs,
     const fs::path& path = entry.path();
     const std::string name = path.filename().string();
     const fs::file_status status = entry.symlink_status();
+    if (fs::is_regular_file(status) && is_name_of_database(name)) continue;
     if (fs::is_directory(status) && runs.contains(name)) {
       collect_results(path, {}, found);
     } else if (!fs::is_regular_file(status) ||
@@ -135,6 +146,77 @@ std::string file_without_summary(const fs::path& folder, bool of_several) {
     if (is_name_of_results(name) && !(of_several && compares)) return name;
   }
   return "";
+}
+
+// Removes the files of results in a folder, and it, if it is empty then.
+void remove_results(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (is_name_of_results(name) || is_name_of_part(name)) found.push_back(entry.path());
+  }
+  for (const fs::path& each : found) fs::remove(each);
+  fs::remove(folder, error);  // what is not empty stays
+}
+
+// Removes the results of runs that are no longer in a matrix, and forgets them.
+void remove_gone(ResultsFile& file, const std::string& matrix) {
+  const std::vector<std::string> gone = file.gone(matrix);
+  if (gone.empty()) return;
+  for (const std::string& folder : gone) remove_results(file.folder() / folder);
+  if (file.is_all_gone(matrix)) remove_results(file.folder() / matrix);
+  file.forget_gone(matrix);
+}
+
+// Why what was run in a folder is none of the matrix; empty: it is the run of this number. No
+// number: the matrix has no run of that name.
+std::string why_other(const PlannedRuns& planned, std::optional<std::size_t> number,
+                      const std::string& identity, const std::string& policy, std::uint64_t seed) {
+  Json before = Json::parse(identity), now = Json::parse(planned[number.value_or(0)].identity);
+  if (number) return before == now ? "" : difference(before, now);
+  for (const char* of_one : {"policy", "parameters", "seed"}) {
+    before.erase(of_one);
+    now.erase(of_one);
+  }
+  if (before != now) return difference(before, now);
+  return fmt::format("it has one of {} with seed {}, and this call has not", policy, seed);
+}
+
+// Throws InputError, which says what differs, if a folder of the matrix holds results of which the
+// file of results knows nothing, and that are none of these runs. `known`: the folders that it
+// knows.
+void need_room_for_others(const Matrix& matrix, const PlannedRuns& planned,
+                          const std::set<std::string>& known) {
+  std::map<std::string, std::size_t> numbers;  // by folder within that of the matrix
+  for (std::size_t i = 0; i < planned.size(); ++i) numbers[planned.name_within(i)] = i;
+  const auto check = [&](const fs::path& folder, const Summary& found, const std::string& name) {
+    if (found.run.empty()) refuse_to_write(folder, "it does not say what it was");
+    const auto own = numbers.find(name);
+    const auto number = own == numbers.end() ? std::nullopt : std::optional(own->second);
+    const std::string why = why_other(planned, number, found.run, found.policy, found.seed);
+    if (!why.empty()) refuse_to_write(folder, why);
+  };
+  const auto check_all = [&](const fs::path& folder, const std::string& name) {
+    // What was ended while its files were put in place is written anew in the folder of several
+    // runs. In that of one a file could stay that is none of this run's.
+    const bool is_of_several = name.empty() && planned.size() > 1;
+    if (const std::string file = file_without_summary(folder, is_of_several); !file.empty()) {
+      refuse_to_write(folder, fmt::format("{} is there without {}", file, kSummary));
+    }
+    try {
+      for (const ReadSummary& run : summaries_in(folder)) {
+        check(folder, run.summary, name.empty() ? run.folder : name);
+      }
+    } catch (const Json::exception& error) {
+      refuse_to_write(folder, kDamaged + std::string(error.what()));
+    }
+  };
+  if (known.empty()) check_all(matrix.out, "");
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    if (planned.name_within(i).empty() || known.contains(planned.folder(i))) continue;
+    check_all(matrix.out / planned.name_within(i), planned.name_within(i));
+  }
 }
 
 // ---- Running again ------------------------------------------------------------------------------
@@ -263,52 +345,123 @@ std::vector<fs::path> matrices_in(const fs::path& folder) {
 
 }  // namespace
 
-void need_room_for_results(const Matrix& matrix) {
-  // What each run will be, by the name of its folder.
-  std::map<std::string, Json> planned;
-  const std::vector<std::string> folders = folders_of(matrix);
-  for (std::size_t i = 0; i < folders.size(); ++i) {
-    const std::size_t row = i / matrix.policies.size();
-    const Policy& policy = *matrix.policies[i % matrix.policies.size()];
-    planned[folders[i]] = Json::parse(matrix.identity(policy, matrix.seeds[row]));
+bool has_its_summary(const fs::path& folder, const std::string& identity) {
+  try {
+    const std::vector<ReadSummary> runs = summaries_in(folder);
+    return runs.size() == 1 && !runs.front().summary.stopped &&
+           Json::parse(runs.front().summary.run) == Json::parse(identity);
+  } catch (const std::exception&) {
+    return false;  // it is damaged
   }
-  const auto check = [&](const fs::path& folder, const Summary& found, const std::string& name) {
-    if (found.run.empty()) refuse_to_write(folder, "it does not say what it was");
-    Json before = Json::parse(found.run), now = planned.begin()->second;
-    if (const auto own = planned.find(name); own != planned.end()) {
-      now = own->second;
-      if (before == now) return;
-    } else {
-      for (const char* of_one : {"policy", "parameters", "seed"}) {
-        before.erase(of_one);
-        now.erase(of_one);
-      }
-      if (before == now) {
-        refuse_to_write(folder, fmt::format("it has one of {} with seed {}, and this call has not",
-                                            found.policy, found.seed));
-      }
-    }
-    refuse_to_write(folder, difference(before, now));
-  };
-  const auto check_all = [&](const fs::path& folder, const std::string& name) {
-    // What was ended while its files were put in place is written anew in the folder of several
-    // runs. In that of one a file could stay that is none of this run's.
-    const bool is_of_several = name.empty() && folders.size() > 1;
-    if (const std::string file = file_without_summary(folder, is_of_several); !file.empty()) {
-      refuse_to_write(folder, fmt::format("{} is there without {}", file, kSummary));
-    }
+}
+
+void move_results(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  remove_results(to);
+  fs::create_directories(to, error);
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    if (is_name_of_results(entry.path().filename().string())) found.push_back(entry.path());
+  }
+  for (const fs::path& each : found) {
+    fs::rename(each, to / each.filename(), error);
+    if (error) throw RunError((to / each.filename()).string() + ": " + error.message());
+  }
+}
+
+OpenResults::~OpenResults() {
+  for (auto& [folder, file] : files_) {
     try {
-      for (const ReadSummary& run : summaries_in(folder)) {
-        check(folder, run.summary, name.empty() ? run.folder : name);
-      }
-    } catch (const Json::exception& error) {
-      refuse_to_write(folder, std::string("what it says of it is damaged: ") + error.what());
+      if (!file || file->has_any()) continue;
+      file.reset();
+      std::error_code ignored;
+      fs::remove(folder / ResultsFile::kName, ignored);
+      if (made_.contains(folder)) fs::remove(folder, ignored);  // what is not empty stays
+    } catch (const std::exception&) {
+      // It stays, and is looked at when it is opened again.
     }
-  };
-  check_all(matrix.out, "");
-  for (const std::string& name : folders) {
-    if (!name.empty()) check_all(matrix.out / name, name);
   }
+}
+
+ResultsFile& OpenResults::at(const ResultsPlace& place, bool force) {
+  const fs::path folder = place.folder.lexically_normal();
+  if (!files_.contains(folder) && !fs::exists(folder)) made_.insert(folder);
+  std::unique_ptr<ResultsFile>& file = files_[folder];
+  if (file) return *file;
+  try {
+    file = std::make_unique<ResultsFile>(folder);
+  } catch (const DamagedResults&) {
+    if (!force) throw;
+    for (const std::string_view name : kDatabaseNames) fs::remove(folder / name);
+    file = std::make_unique<ResultsFile>(folder);
+  }
+  if (const auto before = file->experiment(); before && *before != place.experiment && !force) {
+    const auto name = [](const std::string& experiment) {
+      return experiment.empty() ? "no experiment file" : experiment;
+    };
+    refuse_to_write(folder, fmt::format("they are of {}, and these of {}", name(*before),
+                                        name(place.experiment)));
+  }
+  for (const std::string& matrix : file->matrices()) {
+    if (std::ranges::find(place.matrices, matrix) != place.matrices.end()) continue;
+    file->drop(matrix);
+    remove_gone(*file, matrix);
+  }
+  file->set_experiment(place.experiment);
+  return *file;
+}
+
+void ready_results(const Matrix& matrix) {
+  ResultsFile& file = *matrix.results;
+  const PlannedRuns planned(matrix);
+  std::map<std::string, std::size_t> numbers;  // by folder within that of the results
+  for (std::size_t i = 0; i < planned.size(); ++i) numbers[planned.folder(i)] = i;
+
+  // Also of what would have another folder, as the one run that is left of several.
+  std::unordered_set<std::size_t> identities;
+  const std::hash<std::string> hash;
+  for (std::size_t i = 0; i < planned.size(); ++i) identities.insert(hash(planned[i].identity));
+
+  std::set<std::string> known, useless;
+  std::string other;  // why what is over is of another matrix
+  bool any_stays = false;
+  file.each_run(planned.name(), [&](const PlannedRun& before) {
+    known.insert(before.folder);
+    const auto at = numbers.find(before.folder);
+    const bool is_planned = at != numbers.end();
+    const std::string identity = is_planned ? planned[at->second].identity : "";
+    const bool is_same = before.identity == identity;
+    any_stays = any_stays || (before.is_over && identities.contains(hash(before.identity)));
+    if (before.is_over && !is_same && other.empty()) {
+      try {
+        other = why_other(planned, is_planned ? std::optional(at->second) : std::nullopt,
+                          before.identity, before.policy, before.seed);
+      } catch (const Json::exception& error) {
+        refuse_to_write(matrix.out, kDamaged + std::string(error.what()));
+      }
+    }
+    if (!before.is_over || !is_same || matrix.observer != nullptr ||
+        !has_its_summary(file.folder() / before.folder, identity)) {
+      useless.insert(before.folder);
+    }
+  });
+  if (!other.empty() && !any_stays && file.experiment().value_or("").empty()) {
+    refuse_to_write(matrix.out, other);
+  }
+  need_room_for_others(matrix, planned, known);
+
+  for (const std::string& folder : useless) file.undo(folder);
+  file.plan(planned.name(), planned.size(), [&](std::size_t i) { return planned[i]; });
+  bool is_complete = file.gone(planned.name()).empty();
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const std::string folder = planned.folder(i);
+    if (file.is_over(folder)) continue;
+    is_complete = false;
+    if (known.contains(folder)) remove_results(file.folder() / folder);
+  }
+  remove_gone(file, planned.name());
+  // What compares runs of which some are not there any more.
+  if (!is_complete && !known.empty()) remove_results(matrix.out);
 }
 
 void clear_results(const Matrix& matrix) {
@@ -321,9 +474,15 @@ void clear_results(const Matrix& matrix) {
   } catch (const InputError&) {
     // It is damaged, and names no folders.
   }
+  const std::string name = PlannedRuns(matrix).name();
+  matrix.results->each_run(name, [&](const PlannedRun& run) {
+    runs.insert(fs::path(run.folder).lexically_relative(name.empty() ? "." : name).string());
+  });
   std::vector<fs::path> found;
   collect_results(matrix.out, runs, found);
+  matrix.results->drop(name);
   for (const fs::path& each : found) fs::remove(each);
+  matrix.results->forget_gone(name);
 }
 
 bool run_again(const std::string& folder, const CLI::App& given,

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +21,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/array_job.hpp"
 #include "cli/experiment.hpp"
 #include "cli/log_options.hpp"
 #include "cli/measure_options.hpp"
@@ -30,6 +34,8 @@
 #include "cli/sharing_options.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
+#include "experiment/claims.hpp"
+#include "experiment/results_file.hpp"
 #include "experiment/run.hpp"
 #include "model/switch_tree.hpp"
 #include "model/where.hpp"
@@ -61,6 +67,10 @@ struct Options {
   std::vector<std::uint64_t> seeds = {1};
   unsigned threads = 1;
   std::string out, record;
+  ResultsPlace results;  // of `out`
+  std::string on = "local";
+  unsigned tasks = 16;
+  double claim_timeout_s = 30;
   std::string platform;                 // a file
   std::vector<std::uint32_t> switches;  // so many below each, by level
   std::string failures;                 // a file, or a model
@@ -641,6 +651,66 @@ void tell_rejected_for_lists(const std::vector<Summary>& summaries) {
 
 // ---- The command --------------------------------------------------------------------------------
 
+// What is done with each matrix of a command.
+enum class Step : std::uint8_t {
+  all,      // it is run here
+  ready,    // it is seen what there is to run
+  share,    // this task of an array job runs what no other one does
+  collect,  // what tasks have run is put together
+};
+
+// What the matrices of a command have in common.
+struct Session {
+  Step step = Step::all;
+  OpenResults results{};
+  std::set<std::filesystem::path> folders{};  // of results
+  std::size_t missing = 0;                    // runs that are not over
+  // Of a task.
+  std::string task{};
+  std::unique_ptr<ResultsFile> own{};
+  std::unique_ptr<Claims> claims{};
+};
+
+// Where the results of the matrix go, and what of them is there.
+void open_results(Matrix& matrix, const Options& options, Session& session) {
+  ResultsPlace place = options.results;
+  if (place.folder.empty()) place.folder = options.out;
+  session.folders.insert(place.folder);
+  if (session.step != Step::all && session.folders.size() > 1) {
+    throw InputError({.field = "--on"}, "the variants have several folders of results",
+                     "give one with --out");
+  }
+  if (session.step == Step::share) {
+    if (!session.own) {
+      session.task = task_name();
+      session.own = std::make_unique<ResultsFile>(folder_of_task(place.folder, session.task));
+      session.claims = std::make_unique<Claims>(
+          folder_of_claims(place.folder), session.task,
+          std::chrono::milliseconds(std::llround(options.claim_timeout_s * 1000)));
+    }
+    matrix.out =
+        session.own->folder() / std::filesystem::path(options.out).lexically_relative(place.folder);
+    matrix.results = session.own.get();
+    matrix.claims = session.claims.get();
+    return;
+  }
+  matrix.results = &session.results.at(place, options.force);
+  if (session.step != Step::collect) {
+    if (options.force) remove_tasks(place.folder);
+    if (options.force) clear_results(matrix);
+    ready_results(matrix);
+  }
+  const std::size_t missing = take_results_of_tasks(matrix);
+  if (session.step == Step::all) return;
+  session.missing += missing;
+  if (session.step == Step::ready) return ready_claims(matrix);
+  if (missing > 0) {
+    throw RunError(
+        fmt::format("{} runs are not over: see what the tasks say in {}. The same command goes on",
+                    missing, (place.folder / "tasks").string()));
+  }
+}
+
 // The platform file says what --nodes and --cores-per-node would. Logs are read as of its nodes.
 void take_platform(Options& options) {
   SwfRules& rules = options.log.rules;
@@ -711,7 +781,12 @@ void add_other_files(Source& source, const CLI::App& command) {
 
 // `command`: as it was parsed.
 std::vector<Summary> simulate_command(Options options, const Registry& registry,
-                                      const CLI::App& command) {
+                                      const CLI::App& command, Session& session) {
+  if (session.step == Step::ready || session.step == Step::share) options.quiet = true;
+  if (session.step != Step::all && (options.out.empty() || !options.record.empty())) {
+    throw InputError({.field = "--on"}, "tasks share a folder of results, and write nothing else",
+                     "give --out, and no --record");
+  }
   options.log.rules.counts_cores = true;
   take_platform(options);
   if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
@@ -808,13 +883,16 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
     matrix.settings.rules.record = true;
     matrix.observer = &recorder.emplace(options.record);
   }
-  if (!options.out.empty()) {
-    if (options.force) clear_results(matrix);
-    need_room_for_results(matrix);
-  }
+  if (!options.out.empty()) open_results(matrix, options, session);
+  if (session.step == Step::ready) return {};
   matrix.settings.stop = &stop_on_signal();
   matrix.progress = [&](const Progress& now) { progress.simulating(now, source.unix_start_time); };
 
+  if (session.step == Step::share) {
+    run_matrix(matrix, [](const Summary&) {});
+    if (matrix.settings.stop->load()) throw Stopped("stopped; what was over is kept");
+    return {};
+  }
   if (!options.json) std::cout << source.about << '\n' << std::flush;
   std::vector<Summary> summaries;
   run_matrix(matrix, [&](const Summary& summary) {
@@ -838,7 +916,8 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
     std::cout.flush();
     throw Stopped(options.out.empty() ? "stopped; the figures are of what was simulated until then"
                                       : "stopped; the files and figures are of what was simulated "
-                                        "until then");
+                                        "until then. The same command goes on: it runs what is not "
+                                        "over");
   }
   return summaries;
 }
@@ -1072,6 +1151,25 @@ void add_options(CLI::App& command, Options& options) {
   command.add_option("--threads", options.threads, "runs at the same time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  auto* on = command
+                 .add_option("--on", options.on,
+                             "where the runs run: here, or as an array job of Slurm (slurm), whose "
+                             "tasks are called with task; goes with --out")
+                 ->type_name("WHERE")
+                 ->check(CLI::IsMember({"local", "slurm", "task"}))
+                 ->capture_default_str();
+  command.add_option("--tasks", options.tasks, "of the array job, at most")
+      ->check(CLI::Range(1, 100'000))
+      ->needs(on)
+      ->capture_default_str();
+  command
+      .add_option("--claim-timeout", options.claim_timeout_s,
+                  "a run of which its task gives no sign of life for so long (s) is run by another "
+                  "one")
+      ->type_name("S")
+      ->check(NumberRange(0.1, 1e6))
+      ->needs(on)
+      ->capture_default_str();
   add_measure_options(command, options.measure);
   command
       .add_option("--out", options.out,
@@ -1088,7 +1186,8 @@ void add_options(CLI::App& command, Options& options) {
 
 // One matrix of an experiment, from options as "--name=value".
 std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant,
-                                      const Registry& registry) {
+                                      const ResultsPlace& results, const Registry& registry,
+                                      Session& session) {
   CLI::App command("", "simulate");
   Options options;
   add_options(command, options);
@@ -1096,7 +1195,41 @@ std::vector<Summary> simulate_options(std::vector<std::string> texts, const std:
   command.parse(std::move(texts));
   if (options.policies.empty()) options.policies = {"easy"};
   options.variant = variant;
-  return simulate_command(options, registry, command);
+  options.results = results;
+  return simulate_command(options, registry, command, session);
+}
+
+// All matrices of the command, on an array job of Slurm or as a task of it.
+void simulate_shared(const Options& options, const std::string& experiment,
+                     const Registry& registry, const CLI::App& command, Session& session,
+                     const std::function<void()>& collect) {
+  const auto each = [&](Step step) {
+    session.step = step;
+    if (experiment.empty()) {
+      simulate_command(options, registry, command, session);
+      return;
+    }
+    each_variant(experiment, command,
+                 [&](const auto& texts, const std::string& variant, const auto& results) {
+                   simulate_options(texts, variant, results, registry, session);
+                 });
+  };
+  if (options.on == "task") {
+    const std::atomic<bool>& stop = stop_on_signal();
+    do {
+      each(Step::share);
+    } while (session.claims->wait_for_others(&stop));
+    return;
+  }
+  each(Step::ready);
+  const std::filesystem::path folder = *session.folders.begin();
+  if (session.missing > 0) {
+    const auto most = static_cast<unsigned>(std::min<std::size_t>(session.missing, options.tasks));
+    run_array_job(command, folder, most, options.quiet);
+  }
+  session.step = Step::collect;
+  collect();
+  remove_tasks(folder);
 }
 
 }  // namespace
@@ -1117,19 +1250,32 @@ void add_simulate_command(CLI::App& app, const Registry& registry) {
                   "the same bytes")
       ->type_name("DIR");
   command.callback([&command, &registry, options, experiment, again] {
-    const auto simulate = [&](const auto& texts, const std::string& variant) {
-      return simulate_options(texts, variant, registry);
-    };
     if (!again->empty()) {
+      const auto simulate = [&](const auto& texts, const std::string& variant) {
+        Session session;  // in a folder that is removed
+        return simulate_options(texts, variant, {}, registry, session);
+      };
       if (!run_again(*again, command, simulate)) throw CLI::RuntimeError(1);
       return;
     }
-    if (!experiment->empty()) {
-      run_experiment(*experiment, command, options->json, simulate);
+    if (options->policies.empty()) options->policies = {"easy"};
+    Session session;
+    const auto run = [&] {
+      if (experiment->empty()) {
+        simulate_command(*options, registry, command, session);
+        return;
+      }
+      run_experiment(*experiment, command, options->json,
+                     [&](const auto& texts, const std::string& variant, const auto& results) {
+                       return simulate_options(texts, variant, results, registry, session);
+                     });
+    };
+    if (options->on == "local") {
+      run();
+      for (const auto& folder : session.folders) remove_tasks(folder);  // that were interrupted
       return;
     }
-    if (options->policies.empty()) options->policies = {"easy"};
-    simulate_command(*options, registry, command);
+    simulate_shared(*options, *experiment, registry, command, session, run);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -15,12 +16,15 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "base/error.hpp"
 #include "report/run_folder.hpp"
+#include "report/text.hpp"
 #include "simulation/summary_observer.hpp"
 
 namespace ductile {
 namespace {
 
+namespace fs = std::filesystem;
 using Stopwatch = std::chrono::steady_clock;
 
 double seconds_since(Stopwatch::time_point begin) {
@@ -43,26 +47,61 @@ struct SharedInput {
   std::size_t runs_left = 0;  // under the lock of the matrix
 };
 
-struct Result {
-  Summary summary;
-  RunPage page;
+// What measures the machine.
+struct Measured {
+  double load_seconds = 0, simulate_seconds = 0, look_ahead_seconds = 0;
+  std::uint64_t peak_rss_bytes = 0;
+
+  static Measured of(const Summary& s) {
+    return {s.load_seconds, s.simulate_seconds, s.look_ahead_seconds, s.peak_rss_bytes};
+  }
+  void write(Summary& s) const {
+    s.load_seconds = load_seconds;
+    s.simulate_seconds = simulate_seconds;
+    s.look_ahead_seconds = look_ahead_seconds;
+    s.peak_rss_bytes = peak_rss_bytes;
+  }
 };
+
+// Of a run that is over, until all before it are.
+struct Result {
+  Measured measured;
+  // What is not kept: all of it, if there is no file of results or the run was stopped.
+  std::optional<Summary> summary{};
+  RunPage page{};
+};
+
+constexpr std::size_t kShownRunning = 3;
+
+// How many runs the page of a comparison says what they were (report/page.hpp).
+constexpr std::size_t kShownIdentities = 16;
 
 class MatrixRun {
  public:
   MatrixRun(const Matrix& matrix, const std::function<void(const Summary&)>& done)
       : matrix_(matrix),
         done_(done),
-        runs_(matrix.policies.size() * matrix.seeds.size()),
-        folders_(folder_names(matrix)),
+        planned_(matrix),
+        runs_(planned_.size()),
         inputs_(matrix.seeds.size()),
-        results_(runs_),
+        is_there_(runs_),
         jobs_over_(runs_, 0) {
     for (SharedInput& input : inputs_) input.runs_left = matrix.policies.size();
     progress_.runs = runs_;
+    for (std::size_t i = 0; matrix.results && i < runs_; ++i) {
+      if (!matrix.results->is_over(planned_.folder(i))) continue;
+      is_there_[i] = true;
+      --inputs_[i / matrix.policies.size()].runs_left;
+      ++progress_.runs_there;
+    }
+    progress_.runs_over = progress_.runs_there;
   }
 
   void run() {
+    {
+      const std::scoped_lock lock(mutex_);
+      deliver_ready();
+    }
     {
       const std::size_t threads = std::min<std::size_t>(matrix_.threads, runs_);
       std::vector<std::jthread> workers;
@@ -70,8 +109,9 @@ class MatrixRun {
       work();
     }
     if (error_) std::rethrow_exception(error_);
-    if (runs_ > 1 && !matrix_.out.empty() && !pages_.empty()) {
-      write_comparison(matrix_.out, pages_);
+    for (; delivered_ < runs_; ++delivered_) deliver_ready();  // without what did not begin
+    if (!pages_.empty() && !matrix_.claims) {
+      write_comparison(matrix_.out, pages_, [&](std::size_t i) { return identity(places_[i]); });
     }
   }
 
@@ -94,10 +134,24 @@ class MatrixRun {
   std::optional<std::size_t> next() {
     const std::scoped_lock lock(mutex_);
     const auto* stop = matrix_.settings.stop;
-    if (next_ == runs_ || error_ || (stop && stop->load(std::memory_order_relaxed))) {
-      return std::nullopt;
-    }
+    if (error_ || (stop && stop->load(std::memory_order_relaxed))) return std::nullopt;
+    while (next_ < runs_ && (is_there_[next_] || !is_ours(next_))) ++next_;
+    if (next_ == runs_) return std::nullopt;
+    running_.insert(next_);
     return next_++;
+  }
+
+  // Under the lock. What is not is the business of others.
+  bool is_ours(std::size_t number) {
+    if (!matrix_.claims || matrix_.claims->take(planned_[number])) return true;
+    release_input(number);
+    return false;
+  }
+
+  // Under the lock: one run less needs its workload.
+  void release_input(std::size_t number) {
+    SharedInput& shared = inputs_[number / matrix_.policies.size()];
+    if (--shared.runs_left == 0) shared.input.reset();
   }
 
   void one(std::size_t number) {
@@ -125,66 +179,126 @@ class MatrixRun {
     if (matrix_.observer && runs_ == 1) observers.push_back(matrix_.observer);
     std::optional<RunFolder> folder;
     if (!matrix_.out.empty()) {
-      folder.emplace(runs_ == 1 ? matrix_.out : matrix_.out / folders_[number], workload,
-                     settings.corridor);
+      folder.emplace(matrix_.out / name_of(number), workload, settings.corridor);
       folder->add_observers(observers);
     }
     const SimulationCounts counts = ordered ? simulate_in_order(*ordered, settings, observers)
                                             : simulate(workload, settings, observers);
-    Result result{figures.summary(workload, settings, counts), {}};
-    Summary& summary = result.summary;
+    Summary summary = figures.summary(workload, settings, counts);
     summary.variant = matrix_.variant;
-    if (matrix_.identity) summary.run = matrix_.identity(*settings.policy, settings.rules.seed);
-    if (folder) result.page = folder->finish(summary, runs_ == 1 ? "" : folders_[number]);
+    summary.run = identity(number);
+    RunPage page;
+    if (folder) page = folder->finish(summary, name_of(number));
     summary.load_seconds = to_microseconds(shared.input->load_seconds);
     summary.simulate_seconds = to_microseconds(seconds_since(begin));
     summary.look_ahead_seconds = to_microseconds(counts.look_ahead_seconds);
     summary.peak_rss_bytes = peak_rss_bytes();
     if (folder) folder->write_summary(summary);
     tell(number, counts.jobs_over, workload.jobs.size(), counts.last_end);
-    deliver(number, std::move(result));
+    deliver(number, kept(number, std::move(summary), std::move(page)));
+  }
+
+  // Keeps what a run came to; what is left of it to be held.
+  Result kept(std::size_t number, Summary summary, RunPage page) {
+    Result result{.measured = Measured::of(summary)};
+    if (!matrix_.results || summary.stopped) {
+      if (has_charts(number)) result.page = std::move(page);
+      result.summary = std::move(summary);
+      return result;
+    }
+    const PlannedRun run = planned_[number];
+    const std::scoped_lock lock(results_mutex_);
+    matrix_.results->add(run, summary, run.has_page ? &page : nullptr);
+    if (matrix_.claims) matrix_.claims->over(run);
+    return result;
   }
 
   void tell(std::size_t number, std::uint64_t jobs_over, std::uint64_t jobs, Time now) {
     if (!matrix_.progress) return;
     const std::scoped_lock lock(mutex_);
     progress_.jobs_over += jobs_over - std::exchange(jobs_over_[number], jobs_over);
-    progress_.jobs = jobs * runs_;
-    progress_.runs_over = runs_over_;
+    progress_.jobs = jobs * (runs_ - progress_.runs_there);
     progress_.now = now;
+    progress_.running.clear();
+    for (const std::size_t each : running_) {
+      if (progress_.running.size() == kShownRunning) break;
+      progress_.running.push_back(name_of(each));
+    }
     matrix_.progress(progress_);
   }
 
   void deliver(std::size_t number, Result result) {
     const std::scoped_lock lock(mutex_);
-    ++runs_over_;
-    SharedInput& shared = inputs_[number / matrix_.policies.size()];
-    if (--shared.runs_left == 0) shared.input.reset();
-    results_[number] = std::move(result);
-    for (; delivered_ < runs_ && results_[delivered_]; ++delivered_) {
-      Result& ready = *results_[delivered_];
-      done_(ready.summary);
-      ready.page.summary = std::move(ready.summary);
-      if (delivered_ >= matrix_.policies.size()) {  // charts are of the first seed
-        ready.page.held = ready.page.pending = {};
-        ready.page.gantt = {};
-        ready.page.choices = {};
+    ++progress_.runs_over;
+    running_.erase(number);
+    release_input(number);
+    results_.emplace(number, std::move(result));
+    deliver_ready();
+  }
+
+  // Those that come next, under the lock. What is kept is read back, whoever has run it.
+  void deliver_ready() {
+    for (; delivered_ < runs_; ++delivered_) {
+      const auto at = results_.find(delivered_);
+      if (at == results_.end() && !is_there_[delivered_]) return;
+      Result ready = at == results_.end() ? Result{.measured = measured_in_folder(delivered_)}
+                                          : std::move(at->second);
+      if (at != results_.end()) results_.erase(at);
+      if (!ready.summary) {
+        const std::scoped_lock lock(results_mutex_);
+        const std::string folder = planned_.folder(delivered_);
+        ready.summary = matrix_.results->summary(folder);
+        if (has_charts(delivered_)) ready.page = matrix_.results->page(folder);
+        ready.summary->run = identity(delivered_);
+        ready.measured.write(*ready.summary);
       }
-      if (!matrix_.out.empty()) pages_.push_back(std::move(ready.page));
-      results_[delivered_].emplace();
+      done_(*ready.summary);
+      if (matrix_.out.empty() || runs_ == 1) continue;
+      ready.page.folder = name_of(delivered_);
+      ready.page.summary = std::move(*ready.summary);
+      if (pages_.size() >= kShownIdentities) std::string().swap(ready.page.summary.run);
+      pages_.push_back(std::move(ready.page));
+      places_.push_back(delivered_);
     }
+  }
+
+  // Of a run that was there.
+  Measured measured_in_folder(std::size_t number) const {
+    try {
+      const auto file = matrix_.out / name_of(number) / "summary.json";
+      return Measured::of(read_summaries(file.string()).at(0).summary);
+    } catch (const InputError&) {
+      return {};  // it has gone since
+    }
+  }
+
+  // Those of the first seed are drawn where runs are compared.
+  bool has_charts(std::size_t number) const {
+    return runs_ > 1 && number < matrix_.policies.size();
+  }
+  // Its folder within that of the matrix.
+  std::string name_of(std::size_t number) const { return planned_.name_within(number); }
+  std::string identity(std::size_t number) const {
+    if (!matrix_.identity) return "";
+    return matrix_.identity(*matrix_.policies[number % matrix_.policies.size()],
+                            matrix_.seeds[number / matrix_.policies.size()]);
   }
 
   const Matrix& matrix_;
   const std::function<void(const Summary&)>& done_;
+  const PlannedRuns planned_;
   const std::size_t runs_;
-  const std::vector<std::string> folders_;
   std::vector<SharedInput> inputs_;  // one for each seed
+  std::vector<bool> is_there_;       // before any is run
+
+  std::mutex results_mutex_;  // of the file; within the other one
 
   std::mutex mutex_;  // of all that follows
-  std::size_t next_ = 0, delivered_ = 0, runs_over_ = 0;
-  std::vector<std::optional<Result>> results_;
-  std::vector<RunPage> pages_;
+  std::size_t next_ = 0, delivered_ = 0;
+  std::set<std::size_t> running_;
+  std::map<std::size_t, Result> results_;  // that wait for those before them
+  std::vector<RunPage> pages_;             // of what was delivered; charts of the first seed
+  std::vector<std::size_t> places_;        // of these in the matrix
   std::vector<std::uint64_t> jobs_over_;
   Progress progress_;
   std::exception_ptr error_;
@@ -192,6 +306,35 @@ class MatrixRun {
 };
 
 }  // namespace
+
+PlannedRuns::PlannedRuns(const Matrix& matrix) : matrix_(matrix), folders_(folder_names(matrix)) {
+  if (folders_.size() == 1) folders_.front().clear();
+  if (!matrix.results) return;
+  name_ = fs::absolute(matrix.out / "")
+              .lexically_normal()
+              .lexically_relative(fs::absolute(matrix.results->folder() / "").lexically_normal())
+              .string();
+  while (name_.ends_with('/')) name_.pop_back();
+  if (name_ == ".") name_.clear();
+}
+
+std::string PlannedRuns::folder(std::size_t number) const {
+  const std::string& within = folders_[number];
+  return name_.empty() ? within : within.empty() ? name_ : name_ + "/" + within;
+}
+
+PlannedRun PlannedRuns::operator[](std::size_t number) const {
+  const Policy& policy = *matrix_.policies[number % matrix_.policies.size()];
+  const std::uint64_t seed = matrix_.seeds[number / matrix_.policies.size()];
+  return {.folder = folder(number),
+          .matrix = name_,
+          .number = number,
+          .variant = matrix_.variant,
+          .policy = policy.traits.settings,
+          .seed = seed,
+          .identity = matrix_.identity ? matrix_.identity(policy, seed) : "",
+          .has_page = folders_.size() > 1 && number < matrix_.policies.size()};
+}
 
 void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done) {
   MatrixRun(matrix, done).run();

@@ -103,15 +103,22 @@ void RunFolder::write_summary(const Summary& summary) const {
   write_file(folder_ / "summary.json", to_json(summary) + "\n");
 }
 
-void write_comparison(const std::filesystem::path& folder, const std::vector<RunPage>& runs) {
-  std::string json = "{\"runs\": [";
-  for (const RunPage& run : runs) {
-    json += (&run == &runs.front() ? "\n" : ",\n");
-    json += "{\"folder\": " + json_text(run.folder) + ", " + to_json(run.summary).substr(1);
-  }
+void write_comparison(const std::filesystem::path& folder, const std::vector<RunPage>& runs,
+                      const std::function<std::string(std::size_t)>& identity) {
   write_runs(folder / "runs.csv", runs);
   write_file(folder / "report.html", html_page(runs));
-  write_file(folder / "summary.json", json + "\n]}\n");
+  OutputFile file(folder / "summary.json");
+  file.text() = "{\"runs\": [";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Summary summary = runs[i].summary;
+    if (identity) summary.run = identity(i);
+    file.text() += (i == 0 ? "\n" : ",\n");
+    file.text() += "{\"folder\": " + json_text(runs[i].folder) + ", ";
+    file.text() += figures_json(summary).substr(1);
+    file.appended();
+  }
+  file.text() += "\n]}\n";
+  file.commit();
 }
 
 }  // namespace ductile

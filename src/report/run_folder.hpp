@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ class RunFolder {
 };
 
 /// Writes summary.json, runs.csv and report.html of several runs into the folder above theirs.
-void write_comparison(const std::filesystem::path& folder, const std::vector<RunPage>& runs);
+/// Nothing in them measures the machine. `identity`: what summary.json says of the run of this
+/// place; none: what its summary has.
+void write_comparison(const std::filesystem::path& folder, const std::vector<RunPage>& runs,
+                      const std::function<std::string(std::size_t)>& identity = {});
 
 }  // namespace ductile

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -34,6 +35,12 @@ class TimeMeans {
  public:
   static constexpr std::size_t kMost = 480;  // about as many as a chart shows
 
+  TimeMeans() = default;
+  /// What another one had.
+  TimeMeans(Time begin, Time end, Duration step, std::vector<double> sums)
+      : begin_(begin), end_(end), step_(step), sums_(std::move(sums)) {}
+  bool operator==(const TimeMeans&) const = default;
+
   void add(Time from, Time to, double value);
 
   Time begin() const { return begin_; }
@@ -41,6 +48,8 @@ class TimeMeans {
   Time end() const { return end_; }
   Duration step() const { return step_; }
   std::size_t size() const { return sums_.size(); }
+  /// Of each interval, value times seconds.
+  const std::vector<double>& sums() const { return sums_; }
   /// The mean over interval `i`, the last of which may end early.
   double mean(std::size_t i) const;
 

@@ -4,10 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <concepts>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 
@@ -20,6 +24,8 @@ namespace ductile {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr const char* kRemedy = "give a folder that `simulate --out` wrote";
 
 std::string value_text(const std::string& value) { return json_text(value); }
 std::string value_text(bool value) { return value ? "true" : "false"; }
@@ -37,12 +43,19 @@ template <class Field>
 void read_value(const Json& json, Field& field) {
   field = json.get<Field>();
 }
+template <std::unsigned_integral Field>
+requires(!std::is_same_v<Field, bool>) void read_value(const Json& json, Field& field) {
+  if (!json.is_number_unsigned() || json.get<std::uint64_t>() > std::numeric_limits<Field>::max()) {
+    throw std::invalid_argument("what is to be a whole number is none, or is too large");
+  }
+  field = json.get<Field>();
+}
 void read_value(const Json& json, double& field) {
   field = json.is_null() ? Summary::kNone : json.get<double>();
 }
 template <class Field>
 void read_value(const Json& json, std::optional<Field>& field) {
-  if (!json.is_null()) field = json.get<Field>();
+  if (!json.is_null()) read_value(json, field.emplace());
 }
 
 // `kind`: what the keys are called.
@@ -71,22 +84,35 @@ template <class Who>
 std::map<Who, DelayFigures> read_delays(const char* kind, const Json& json) {
   std::map<Who, DelayFigures> delays;
   for (const Json& its : json) {
-    delays[its.at(kind).get<Who>()] = {
-        its.at("jobs").get<std::uint64_t>(), its.at("delay_s").get<double>(),
-        its.at("suffered_s").get<double>(), its.at("caused_s").get<double>()};
+    Who who{};
+    read_value(its.at(kind), who);
+    DelayFigures& figures = delays[who];
+    read_value(its.at("jobs"), figures.jobs);
+    figures.delay_s = its.at("delay_s").get<double>();
+    figures.suffered_s = its.at("suffered_s").get<double>();
+    figures.caused_s = its.at("caused_s").get<double>();
   }
   return delays;
+}
+
+// Writing what is nested takes stack for each level.
+Json parse_flat(std::string_view text) {
+  constexpr int kDeepest = 64;
+  return Json::parse(text, [](int depth, Json::parse_event_t, const Json&) {
+    if (depth > kDeepest) throw std::invalid_argument("it is nested too deeply");
+    return true;
+  });
 }
 
 Summary read_summary(const Json& json) {
   Summary summary;
   const auto read = [&](const char* name, auto& field) {
-    constexpr std::array<std::string_view, 15> kLater = {
+    constexpr std::array<std::string_view, 14> kLater = {
         "max_power_w",         "power_cap_w",         "above_power_cap_s",
         "rejected_for_power",  "orders_not_possible", "choices",
-        "policy_changes",      "look_ahead_passes",   "look_ahead_seconds",
-        "corridor_outside_s",  "corridor_outside_ws", "corridor_excursions",
-        "corridor_violations", "corridor_solved",     "corridor_unsolved"};
+        "policy_changes",      "look_ahead_passes",   "corridor_outside_s",
+        "corridor_outside_ws", "corridor_excursions", "corridor_violations",
+        "corridor_solved",     "corridor_unsolved"};
     if (std::ranges::find(kLater, name) != kLater.end() && !json.contains(name)) return;
     read_value(json.at(name), field);
   };
@@ -103,7 +129,9 @@ Summary read_summary(const Json& json) {
   if (json.contains("run")) {
     summary.run = json.at("run").dump(-1, ' ', false, Json::error_handler_t::replace);
   }
-  visit_measurements(summary, read);
+  visit_measurements(summary, [&](const char* name, auto& field) {
+    if (json.contains(name)) read_value(json.at(name), field);
+  });
   return summary;
 }
 
@@ -120,6 +148,15 @@ std::string json_text(const std::string& text) {
 std::string indented(const std::string& json) { return Json::parse(json).dump(1); }
 
 std::string to_json(const Summary& summary) {
+  std::string text = figures_json(summary);
+  text.pop_back();  // its end
+  visit_measurements(summary, [&](const char* name, const auto& field) {
+    text += fmt::format(", \"{}\": {}", name, value_text(field));
+  });
+  return text + "}";
+}
+
+std::string figures_json(const Summary& summary) {
   std::string text = "{";
   const auto write = [&](const char* name, const auto& field) {
     text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", name, value_text(field));
@@ -133,16 +170,12 @@ std::string to_json(const Summary& summary) {
   text += ", \"account_delays\": " + delays_text("account", summary.account_delays);
   text += ", \"ruled\": " + ruled_text(summary);
   if (!summary.run.empty()) text += ", \"run\": " + summary.run;
-  visit_measurements(summary, write);
   return text + "}";
 }
 
-std::vector<ReadSummary> read_summaries(const std::string& path) {
-  const std::string remedy = "give a folder that `simulate --out` wrote";
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError({.file = path}, std::strerror(errno), remedy);
+std::vector<ReadSummary> parse_summaries(std::string_view text, const std::string& name) {
   try {
-    const Json json = Json::parse(file);
+    const Json json = parse_flat(text);
     if (!json.contains("runs")) return {{"", read_summary(json)}};
     std::vector<ReadSummary> result;
     for (const Json& run : json.at("runs")) {
@@ -150,8 +183,16 @@ std::vector<ReadSummary> read_summaries(const std::string& path) {
     }
     return result;
   } catch (const Json::exception& error) {
-    throw InputError({.file = path}, std::string("is no summary: ") + error.what(), remedy);
+    throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kRemedy);
+  } catch (const std::invalid_argument& error) {
+    throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kRemedy);
   }
+}
+
+std::vector<ReadSummary> read_summaries(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError({.file = path}, std::strerror(errno), kRemedy);
+  return parse_summaries(std::string(std::istreambuf_iterator<char>(file), {}), path);
 }
 
 }  // namespace ductile

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/summary.hpp"
@@ -19,12 +20,17 @@ std::string indented(const std::string& json);
 
 /// One JSON object on one line without its end; docs/formats/summary.json.md.
 std::string to_json(const Summary& summary);
+/// The same without what measures this machine: the same for each run of this identity.
+std::string figures_json(const Summary& summary);
 
-/// The summaries in a file that `to_json` or a comparison of runs wrote. Throws InputError.
+/// The summaries in a file that one of these or a comparison of runs wrote; what measures the
+/// machine is 0 where it is not there. Throws InputError.
 struct ReadSummary {
   std::string folder;  // of a comparison: where its files are; else empty
   Summary summary;
 };
 std::vector<ReadSummary> read_summaries(const std::string& path);
+/// The same of the content of such a file; `name` is that for errors.
+std::vector<ReadSummary> parse_summaries(std::string_view text, const std::string& name);
 
 }  // namespace ductile

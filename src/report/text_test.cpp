@@ -63,6 +63,30 @@ TEST(ReportText, WhatIsNoSummaryIsAnInputError) {
   EXPECT_THROW(read_summaries(file_with("{")), InputError);
   EXPECT_THROW(read_summaries(file_with("{\"policy\": 3}")), InputError);
   EXPECT_THROW(read_summaries(file_with("{\"runs\": 3}")), InputError);
+  EXPECT_THROW(read_summaries(file_with("[3]")), InputError);
+  const std::string json = to_json(Summary());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = json;
+    text.replace(text.find(from), from.size(), to);
+    return file_with(text);
+  };
+  EXPECT_NO_THROW(read_summaries(with("\"seed\": 1", "\"seed\": 2")));
+  EXPECT_THROW(read_summaries(with("\"seed\": 1", "\"seed\": -1")), InputError);
+  EXPECT_THROW(read_summaries(with("\"seed\": 1", "\"seed\": 1.5")), InputError);
+  EXPECT_THROW(read_summaries(with("\"nodes\": 0", "\"nodes\": 4294967296")), InputError);
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THROW(read_summaries(with("\"seed\"", "\"run\": " + deep + ", \"seed\"")), InputError);
+}
+
+TEST(ReportText, WhatMeasuresTheMachineMayBeLeftOut) {
+  Summary summary;
+  summary.simulate_seconds = 3;
+  summary.jobs = 4;
+  const std::string figures = figures_json(summary);
+  EXPECT_EQ(figures.find("simulate_seconds"), std::string::npos);
+  const Summary again = read_summaries(file_with(figures)).at(0).summary;
+  EXPECT_EQ(again.jobs, 4u);
+  EXPECT_EQ(again.simulate_seconds, 0);
 }
 
 }  // namespace

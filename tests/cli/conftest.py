@@ -1,8 +1,10 @@
 """What the tests of the command line share: they run the program $DUCTILE in the root of the sources."""
 
+import contextlib
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 
 import pytest
@@ -43,6 +45,12 @@ def ductile():
 
 
 def files_of(folder):
-    """name -> bytes of all files below the folder."""
-    return {str(path.relative_to(folder)): path.read_bytes()
+    """name -> bytes of all files below the folder; of results.db what is in it."""
+    return {str(path.relative_to(folder)): dump(path) if path.name == "results.db" else path.read_bytes()
             for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def dump(path):
+    """All that is in a database, in the order of its keys."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        return "\n".join(database.iterdump())

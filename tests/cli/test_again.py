@@ -48,8 +48,8 @@ def test_every_option_is_in_it(ductile):
     of_simulate = {part.split()[0].strip("'") for text in words.splitlines() if "simulate" in text
                    for part in text.split(" -l ")[1:]}
     assert len(of_simulate) > 60
-    assert of_simulate - named == {"again", "check", "force", "help", "json", "out", "policy", "quiet",
-                                   "record", "seed", "seeds", "threads"}
+    assert of_simulate - named == {"again", "check", "claim-timeout", "force", "help", "json", "on", "out",
+                                   "policy", "quiet", "record", "seed", "seeds", "tasks", "threads"}
 
 
 def test_files_that_are_read_are_in_it(ductile, tmp_path, log):
@@ -172,13 +172,16 @@ def test_results_of_other_runs_stay(ductile, tmp_path, kept):
     (out / "easy-s1/notes.txt").unlink()
     assert files_of(out) == before
     ductile.output("simulate", "--trace", RIGID_1000, "--jobs", 50, "--out", out, "--force")
-    assert not (out / "easy-s1").exists() and len(files_of(out)) == 6
+    assert not (out / "easy-s1").exists() and len(files_of(out)) == 7
 
 
-def test_the_same_run_is_written_again(ductile, tmp_path):
-    call = ["simulate", "--generate", "rigid:jobs=50", "--out", tmp_path]
-    ductile.output(*call)
+def test_the_same_run_is_there_already(ductile, tmp_path):
+    call = ["simulate", "--generate", "rigid:jobs=50", "--out", tmp_path, "--json"]
+    told = ductile.output(*call)
     before = files_of(tmp_path)
+    assert ductile.output(*call) == told  # with what measured the machine then
+    assert files_of(tmp_path) == before
+    (tmp_path / "summary.json").unlink()  # then it is not
     ductile.output(*call)
     after = files_of(tmp_path)
     before.pop("summary.json"), after.pop("summary.json")

@@ -83,3 +83,12 @@ def test_a_summary_that_is_none(ductile, tmp_path):
     (tmp_path / "summary.json").write_text("[]")
     done = ductile.run("report", tmp_path)
     assert done.returncode == 2 and "is no summary" in done.stderr
+
+
+def test_what_measured_the_machine_is_that_of_each_run(ductile, runs):
+    told = ductile.objects("report", runs / "two", "--json")
+    for line, name in zip(told, ("fcfs-s1", "easy-s1"), strict=True):
+        own = json.loads((runs / "two" / name / "summary.json").read_text())
+        assert line["simulate_seconds"] == own["simulate_seconds"] > 0
+        assert line["peak_rss_bytes"] == own["peak_rss_bytes"]
+    assert "simulate_seconds" not in (runs / "two/summary.json").read_text()

@@ -25,7 +25,7 @@ MEASURED = {"load_seconds", "simulate_seconds", "look_ahead_seconds", "peak_rss_
 BATSIM = """job_id workload_name profile submission_time requested_number_of_resources requested_time
 success final_state starting_time execution_time finish_time waiting_time turnaround_time stretch
 allocated_resources consumed_energy metadata""".split()
-FILES = {"decisions.csv", "jobs.csv", "report.html", "series.csv", "summary.json", "trace.json"}
+FILES = {"decisions.csv", "jobs.csv", "report.html", "results.db", "series.csv", "summary.json", "trace.json"}
 
 
 def without_measures(summary):
@@ -76,7 +76,7 @@ def test_threads_do_not_change_a_byte(ductile, tmp_path):
         results.append(([without_measures(run) for run in runs],
                         {name: text for name, text in files.items() if "summary" not in name}))
     assert results[0] == results[1]
-    assert len(results[0][1]) == 6 * 5 + 2
+    assert len(results[0][1]) == 6 * 5 + 3
 
 
 def test_the_table_names_policies_and_what_was_skipped(ductile):
@@ -161,9 +161,10 @@ def test_several_runs_have_a_folder_each(ductile, tmp_path):
     ductile.output("simulate", "--trace", RIGID_1000, "--out", tmp_path,
                    "--policy", "easy", "--policy", "backfill:depth=5,order=sjf")
     folders = {"easy-s1", "backfill_depth=5_order=sjf-s1"}
-    assert {path.name for path in tmp_path.iterdir()} == folders | {"report.html", "runs.csv", "summary.json"}
+    assert {path.name for path in tmp_path.iterdir()} == folders | {
+        "report.html", "results.db", "runs.csv", "summary.json"}
     for folder in folders:
-        assert set(files_of(tmp_path / folder)) == FILES
+        assert set(files_of(tmp_path / folder)) == FILES - {"results.db"}
     runs = json.loads((tmp_path / "summary.json").read_text())["runs"]
     assert {run["folder"] for run in runs} == folders
 
@@ -196,7 +197,7 @@ def test_lines_of_an_experiment_say_their_variant(ductile, tmp_path, variants):
 def test_each_variant_has_a_folder_of_its_own(ductile, tmp_path, variants):
     out = tmp_path / "deep" / "out"
     ductile.output("simulate", variants, "--quiet", "--out", out)
-    folders = list(out.iterdir())
+    folders = [path for path in out.iterdir() if path.name != "results.db"]
     assert len({folder.name.lower() for folder in folders}) == len(VARIANTS)
     assert {path.name for path in tmp_path.iterdir()} == {"deep", "variants.toml"}
     assert list((tmp_path / "deep").iterdir()) == [out]
@@ -215,7 +216,7 @@ def test_each_variant_has_a_folder_of_its_own(ductile, tmp_path, variants):
     again = tmp_path / "again"
     variants.write_text(f'out = "{again}"\n' + variants.read_text())
     ductile.output("simulate", variants, "--quiet")
-    assert {path.name for path in again.iterdir()} == {path.name for path in folders}
+    assert {path.name for path in again.iterdir()} == {path.name for path in out.iterdir()}
 
 
 @pytest.mark.parametrize("option", ["out", "record"])
@@ -389,7 +390,7 @@ def test_a_stopped_run_leaves_whole_files(ductile, tmp_path, number):
     figures = json.loads(output)
     assert figures["stopped"] and figures["jobs_left"] > 0
 
-    assert set(files_of(tmp_path / "out")) == FILES
+    assert set(files_of(tmp_path / "out")) == FILES - {"results.db"}  # no run is over
     assert json.loads((tmp_path / "out/summary.json").read_text())["stopped"] is True
     with (tmp_path / "out/jobs.csv").open() as file:
         jobs = list(csv.DictReader(file))
