@@ -43,8 +43,6 @@ PartitionName=main Nodes=ALL Default=YES State=UP
 
 
 NODES = ["n1", "n2", "n3"]
-# Slurm's plugin pmix has one folder for a step on a machine, also where two of its nodes are there.
-ON_ONE_NODE = {"openmpi"}
 
 
 def free_port():
@@ -132,6 +130,8 @@ class InJob:
     """`ductile run` in a job of Slurm's of so many nodes, with a controller that is this test."""
 
     def __init__(self, slurm, folder, nodes, mpi):
+        if mpi == "openmpi":
+            pytest.skip("Slurm's plugin pmix has one folder for a step on a machine, which two nodes on it cannot share")
         self.slurm = slurm
         self.controller = JobController(folder / "controller")
         self.stop = folder / "stop"
@@ -170,13 +170,8 @@ def test_a_controller_moves_it_over_the_nodes_and_slurm_shrinks_it(mpi, slurm, t
     status = run.controller.order(do="status")
     assert (status["size"], status["hosts"]) == (2, "n1:2")  # the rest of the allocation waits
     assert run.nodes() == "n1"
-    if mpi not in ON_ONE_NODE:
-        done = run.controller.order(do="resize", id=1, size=4)
-        assert (done["ok"], done["hosts"]) == (True, {"n1": 2, "n2": 2}), done
-        done = run.controller.order(do="resize", id="1b", size=1)
-        assert (done["ok"], done["hosts"]) == (True, {"n1": 1}), done
-    else:
-        assert run.controller.order(do="resize", id=1, size=1)["ok"]
+    done = run.controller.order(do="resize", id=1, size=4)
+    assert (done["ok"], done["hosts"]) == (True, {"n1": 2, "n2": 2}), done
     done = run.controller.order(do="resize", id=2, size=2, hosts="n2:2")
     assert (done["ok"], done["hosts"]) == (True, {"n2": 2}), done
     assert run.nodes() == "n2"
@@ -202,10 +197,9 @@ def test_slurm_grows_it_and_a_controller_sends_it_there(mpi, slurm, tmp_path):
     nodes = subprocess.run(["squeue", "-h", "-j", str(run.job), "-o", "%N"], env=slurm, capture_output=True,
                            text=True).stdout.strip()
     assert nodes == "n[1,3]", grown.stderr
-    if mpi not in ON_ONE_NODE:
-        done = run.controller.order(do="resize", id=1, size=4, hosts="n1:2,n3:2")
-        assert (done["ok"], done["hosts"]) == (True, {"n1": 2, "n3": 2}), done
-    done = run.controller.order(do="resize", id=2, size=2, hosts="n3:2", move=True)
+    done = run.controller.order(do="resize", id=1, size=4, hosts="n1:2,n3:2")
+    assert (done["ok"], done["hosts"]) == (True, {"n1": 2, "n3": 2}), done
+    done = run.controller.order(do="resize", id=2, size=2, hosts="n3:2")
     assert (done["ok"], done["hosts"]) == (True, {"n3": 2}), done
     assert run.nodes() == "n3"
     # More than the script's --ntasks-per-node.
