@@ -126,12 +126,26 @@ def test_processes_keep_to_their_cores(mpi, slurm):
         [str(rank), "0", str(cores[rank % len(cores)])] for rank in range(2)]
 
 
+@pytest.fixture
+def in_job(slurm, tmp_path):
+    runs = []
+
+    def make(nodes, mpi):
+        runs.append(InJob(slurm, tmp_path, nodes, mpi))
+        return runs[-1]
+
+    yield make
+    for run in runs:  # what a failed test leaves
+        run.salloc.terminate()
+        run.salloc.wait(60)
+
+
 class InJob:
     """`ductile run` in a job of Slurm's of so many nodes, with a controller that is this test."""
 
     def __init__(self, slurm, folder, nodes, mpi):
         if mpi == "openmpi":
-            pytest.skip("Slurm's plugin pmix has one folder for a step on a machine, which two nodes on it cannot share")
+            pytest.skip("Slurm's plugin pmix has one folder for a step on a machine: two nodes there cannot share it")
         self.slurm = slurm
         self.controller = JobController(folder / "controller")
         self.stop = folder / "stop"
@@ -164,8 +178,8 @@ class InJob:
         assert (self.salloc.returncode, out) == (0, "right\n"), err
 
 
-def test_a_controller_moves_it_over_the_nodes_and_slurm_shrinks_it(mpi, slurm, tmp_path):
-    run = InJob(slurm, tmp_path, 2, mpi)
+def test_a_controller_moves_it_over_the_nodes_and_slurm_shrinks_it(mpi, slurm, in_job):
+    run = in_job(2, mpi)
     run.begin(size=2, max=4)
     status = run.controller.order(do="status")
     assert (status["size"], status["hosts"]) == (2, "n1:2")  # the rest of the allocation waits
@@ -188,8 +202,8 @@ def test_a_controller_moves_it_over_the_nodes_and_slurm_shrinks_it(mpi, slurm, t
     run.finish()
 
 
-def test_slurm_grows_it_and_a_controller_sends_it_there(mpi, slurm, tmp_path):
-    run = InJob(slurm, tmp_path, 1, mpi)
+def test_slurm_grows_it_and_a_controller_sends_it_there(mpi, slurm, in_job):
+    run = in_job(1, mpi)
     run.begin(hosts="n1:2", size=2, max=6)
     grown = subprocess.run(
         ["salloc", "-N1", "-w", "n3", "--ntasks-per-node=2", f"--dependency=expand:{run.job}", "sh", "-c",
