@@ -326,6 +326,9 @@ int run_program(const Options& options) {
     if (settings.is_rigid && options.processes->count() > 0) settings.size = given.size;
     tell_what_a_step_has(options, given, settings);
   }
+  // Orders may name nodes that have come since.
+  const bool has_hosts = !settings.launcher.hosts.empty();
+  if (settings.launcher.starter == Starter::srun && has_hosts) forget_allocation();
   settings.plan = parse_script(options.script);
   if (options.torture > 0) settings.plan = torture(options, settings);
   if (settings.plan.empty()) return run_job(settings).exit_code;

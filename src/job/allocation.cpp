@@ -126,6 +126,14 @@ std::vector<Host> hosts_of_allocation(std::uint32_t cores) {
   return hosts;
 }
 
+void forget_allocation() {
+  for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_JOB_NUM_NODES",
+                           "SLURM_NNODES", "SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE",
+                           "SLURM_NTASKS_PER_NODE", "SLURM_NTASKS", "SLURM_NPROCS"}) {
+    unsetenv(name);
+  }
+}
+
 std::string address_of_this_host() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);

@@ -24,6 +24,10 @@ std::optional<std::vector<std::uint32_t>> parse_repeated(std::string_view text);
 /// this cannot be found out.
 std::vector<Host> hosts_of_allocation(std::uint32_t cores);
 
+/// Takes the nodes and numbers of tasks of the allocation out of the environment, which are those
+/// of its beginning: srun asks Slurm then, and believes what its command line says.
+void forget_allocation();
+
 /// An address of this host that others reach: what its name is resolved to, or 127.0.0.1 where that
 /// is not known, or is only of this host.
 std::string address_of_this_host();

@@ -28,5 +28,14 @@ TEST(Allocation, AJobOfSlurmsHasANumber) {
   EXPECT_EQ(slurm_job(), std::nullopt);
 }
 
+TEST(Allocation, IsForgottenButForItsJob) {
+  setenv("SLURM_JOB_ID", "77", 1);
+  setenv("SLURM_JOB_NODELIST", "n[1-2]", 1);
+  forget_allocation();
+  EXPECT_EQ(std::getenv("SLURM_JOB_NODELIST"), nullptr);
+  EXPECT_EQ(slurm_job(), 77u);
+  unsetenv("SLURM_JOB_ID");
+}
+
 }  // namespace
 }  // namespace ductile

@@ -33,6 +33,23 @@ TEST(LineSocket, GivesWholeLinesAsTheyCome) {
   EXPECT_FALSE(lines.is_closed());
 }
 
+TEST(LineSocket, IsGivenBackIfNothingIsLostWithIt) {
+  auto [raw, socket] = ends();
+  const int fd = socket.get();
+  LineSocket lines(std::move(socket), 100, 100);
+  send_all(raw, "one\n");
+  lines.work();
+  EXPECT_EQ(lines.next(), "one");
+  EXPECT_EQ(lines.release().get(), fd);
+  EXPECT_TRUE(lines.is_closed());
+  auto [other, more] = ends();
+  LineSocket busy(std::move(more), 100, 100);
+  send_all(other, "one\ntwo");
+  busy.work();
+  EXPECT_EQ(busy.next(), "one");
+  EXPECT_FALSE(busy.release());
+}
+
 TEST(LineSocket, SendsALineInParts) {
   auto [raw, socket] = ends();
   const std::string much(std::size_t{1} << 20, 'x');  // more than is taken at once

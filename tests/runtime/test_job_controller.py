@@ -17,13 +17,19 @@ def controller(tmp_path):
     its = JobController(tmp_path / "controller")
     yield its
     its.end()
+    for run in Run.all:  # what a failed test leaves
+        run.process.terminate()
+        run.process.wait(60)
+    Run.all.clear()
 
 
 class Run:
+    all = []
+
     def __init__(self, folder, *options, program="until", mpi="mpich", words=(), **variables):
         agent = folder / "agent"
         agent.write_text("#!/bin/sh\nwhile :; do case $1 in -[olp]) shift 2 ;; -*) shift ;; *) break ;; esac; done\n"
-                         "shift\nexec sh -c \"$*\"\n")
+                         "[ $1 != lost ] || exit 1\nshift\nexec sh -c \"$*\"\n")
         agent.chmod(0o755)
         self.stop = folder / "stop"
         environment = dict(os.environ, SLURM_JOB_ID="77", DUCTILE_CONTROLLER=str(folder / "controller"), **variables)
@@ -31,10 +37,11 @@ class Run:
             [PROGRAM, "run", "-v", "--launcher", "mpiexec", "--agent", agent, "--mpi", mpi, *map(str, options), "--",
              example(program, mpi), *map(str, words or (self.stop, 1000))],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        Run.all.append(self)
 
     def finish(self):
         self.stop.touch()
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=60)
         check(err)
         assert (self.process.returncode, out) == (0, "right\n"), err
         return err
@@ -65,16 +72,19 @@ def test_gets_its_size_and_orders_with_hosts(controller, tmp_path):
 
 
 def test_is_where_it_was_when_a_resize_is_given_up(controller, tmp_path):
-    run = Run(tmp_path, "--start-limit", 2, DUCTILE_FAULT="")
+    run = Run(tmp_path, "--start-limit", 4)
     controller.accept()
     controller.say(ok=True, hosts="h1:2", size=2, max=6)
-    # Nobody starts anything on a host of this name: the agent is gone for it.
-    (tmp_path / "agent").write_text("#!/bin/sh\nexit 1\n")
-    done = controller.order(do="resize", id=7, size=3, hosts="h2:3")
+    end = time.monotonic() + 60
+    while controller.order(do="status")["connected"] < 2:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    # Its mpiexec waits for ever.
+    done = controller.order(do="resize", id=7, size=3, hosts="lost:3")
     assert (done["ok"], done["id"], done["size"], done["hosts"]) == (False, 7, 2, {"h1": 2}), done
     status = controller.order(do="status")
     assert (status["hosts"], status["heard"], status["done"]) == ("h1:2", 7, None)
-    run.finish()
+    assert "was given up" in run.finish()
 
 
 def test_runs_without_a_controller_and_is_found_by_it_later(controller, tmp_path):
