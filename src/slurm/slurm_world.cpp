@@ -1022,12 +1022,17 @@ void SlurmWorld::connect(Its& its, LineSocket connection, const Json& first) {
 
 /// Where it computes, if it says so.
 void SlurmWorld::note_hosts(Its& its, const Json& json) {
-  if (!json.contains("hosts")) return;
+  const auto at = json.find("hosts");
+  if (at == json.end()) return;
   std::vector<std::string> names;
-  const std::string text = text_in(json, "hosts");
-  for (std::string_view rest = text; !rest.empty();) {
-    std::string_view one = next_part(rest, ',');
-    names.emplace_back(next_part(one, ':'));
+  if (at->is_object()) {  // in its report: how many where
+    for (const auto& [name, count] : at->items()) names.push_back(name);
+  } else {
+    const std::string text = text_in(json, "hosts");
+    for (std::string_view rest = text; !rest.empty();) {
+      std::string_view one = next_part(rest, ',');
+      names.emplace_back(next_part(one, ':'));
+    }
   }
   std::ranges::sort(names);
   its.at_hosts = std::move(names);

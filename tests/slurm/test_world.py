@@ -61,7 +61,7 @@ def test_jobs_start_where_the_controller_says(easy):
     slurm.wait_for_state(third, "RUNNING")
     assert slurm.state(second) == "PENDING"
     assert "n1" not in slurm.nodes_of(first)
-    assert easy.queue()[third]["state"] == "RUNNING"
+    wait_for(lambda: easy.queue()[third]["state"] == "RUNNING", "that the controller has heard of it")
     slurm.call("scancel", first)
     slurm.wait_for_state(second, "RUNNING")
     assert first not in easy.queue()
