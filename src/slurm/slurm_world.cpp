@@ -65,6 +65,7 @@ struct SlurmWorld::Its {
   Stage stage = Stage::none;
   int away = 0;  // calls about it that have not come back
   Time give_up_at = kNever;
+  bool was_sent = false;      // to a program, which may have carried it out unheard
   bool is_withdrawn = false;  // the program was told to leave it
   bool is_silent = false;     // the last order was withdrawn
   Time ordered_at{};
@@ -664,6 +665,7 @@ void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
     return happen(event::Resized{its->id, decision.id, its->held, now() + set_.retry, Duration{}});
   }
   its->order = decision;
+  its->was_sent = false;
   its->ordered_at = now();
   its->is_withdrawn = false;
   its->give_up_at = now() + settings_.program_limit;
@@ -726,6 +728,7 @@ void SlurmWorld::order_program(Its& its) {
   }
   its.stage = Its::Stage::answer;
   its.is_lost = false;
+  its.was_sent = true;
   expect_answer(its);
   const bool is_grant =
       order.request != RequestId::none && its.request && its.request->id == order.request;
@@ -775,6 +778,8 @@ void SlurmWorld::give_up(Its& its) {
   switch (its.stage) {
     case Its::Stage::program:
       spdlog::info("job {} was not resized: no `ductile run` of it has come", its.number);
+      // Where its processes are nobody knows: it has all of these nodes.
+      if (its.was_sent) return settle(its, {its.on.count(), its.on}, false);
       return leave_nodes(its, its.held, false);
     case Its::Stage::answer:
       if (!its.is_withdrawn && its.program) {
@@ -785,7 +790,6 @@ void SlurmWorld::give_up(Its& its) {
         its.give_up_at = now() + std::max(set_.patience, whole_seconds(1)) + whole_seconds(10);
         return;
       }
-      // Where its processes are nobody knows: it has all of these nodes.
       return settle(its, {its.on.count(), its.on}, false);
     default:
       return;
@@ -925,6 +929,7 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
       }
     } else if (known.open) {
       its->order = known.open;
+      its->was_sent = true;  // for all that is known
       its->ordered_at = now();
       its->stage = Its::Stage::program;
       its->give_up_at = now() + settings_.program_limit;
@@ -1005,6 +1010,7 @@ void SlurmWorld::connect(Its& its, LineSocket connection, const Json& first) {
            {"cores", its.shape.cores_per_process}});
   const bool goes_on = first.contains("phase");  // it was connected before
   if (goes_on) note_hosts(its, first);
+  if (!goes_on) its.was_sent = false;  // it is another one
   if (its.order && its.stage == Its::Stage::answer) its.stage = Its::Stage::program;
   if (!its.order || its.stage != Its::Stage::program) return;
   const auto is_this = [&](const char* field) {

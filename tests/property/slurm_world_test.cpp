@@ -127,7 +127,7 @@ class History {
   }
 
   void begin() {
-    moments_left = !slurm_.is_kind() && draws_.chance(0.5) ? 1 + draws_.below(400) : 0;
+    moments_left = !slurm_.is_kind() && draws_.chance(0.7) ? 1 + draws_.below(80) : 0;
     unless_it_dies([&] {
       if (!has_begun_) slurm_.come_back();
       slurm_.forget_who_asks();
@@ -168,7 +168,7 @@ class History {
     clocks_.advance(seconds(draws_.exponential(draws_.chance(0.1) ? 30 : 1)));
     slurm_.live();
     if (draws_.chance(0.25) && sums_.jobs < 40) submit();
-    if (draws_.chance(0.08)) slurm_.act();
+    if (draws_.chance(0.12)) slurm_.act();
     if (draws_.chance(0.02)) slurm_.go_away();
     if (draws_.chance(0.2)) slurm_.come_back();
     if (controller_ && draws_.chance(0.01)) {
@@ -408,7 +408,7 @@ TEST(SlurmWorld, NothingIsLostAndNobodyIsHeldForEver) {
                                                           : spdlog::level::off);
   set_crash(count_moment);
   Sums all;
-  const std::uint64_t runs = for_seeds(100, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(150, [&](std::uint64_t seed) {
     History history(seed);
     history.live();
     const Sums& its = history.sums();

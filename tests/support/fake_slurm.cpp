@@ -196,7 +196,8 @@ void FakeSlurm::be_kind() {
   is_away_ = false;
   for (auto& [name, node] : nodes_) node.health = Health::up;
   for (auto& [number, its] : jobs_) {
-    if (its.job.partition != "adaptive" && its.job.has_nodes()) finish(its, EndState::completed);
+    const bool is_over = its.job.state == SlurmJob::State::over;
+    if (its.job.partition != "adaptive" && !is_over) finish(its, EndState::completed);
     const std::size_t at = its.job.admin_comment.find(" hold=user");
     if (at != std::string::npos) its.job.admin_comment.erase(at);
   }
