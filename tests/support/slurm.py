@@ -123,7 +123,7 @@ class Slurm:
 
     def release(self, number, *nodes):
         """As a controller does: on exactly these nodes. Until it runs."""
-        self.update(number, f"NumNodes={len(nodes)}", f"ReqNodeList={','.join(nodes)}", f"NumTasks={len(nodes)}")
+        self.update(number, f"NumNodes={len(nodes)}-{len(nodes)}", f"ReqNodeList={','.join(nodes)}", f"NumTasks={len(nodes)}")
         self.call("scontrol", "release", number)
         self.wait_for_state(number, "RUNNING")
 
