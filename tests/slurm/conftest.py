@@ -26,5 +26,5 @@ def accounted():
 @pytest.fixture(scope="session")
 def adaptive():
     """Jobs of the adaptive partition wait for a controller."""
-    with running("--lua", JOB_SUBMIT, "--option", "GresTypes=gpu") as slurm:
+    with running("--lua", JOB_SUBMIT) as slurm:
         yield slurm

@@ -1,8 +1,8 @@
 """packaging/slurm/job_submit.lua in a real Slurm: what it holds, says to the controller, and refuses."""
 
 import os
-import pathlib
 import subprocess
+import time
 
 import pytest
 
@@ -74,6 +74,13 @@ def test_what_users_write_is_told(adaptive, options, lines, text):
     assert text_of(adaptive, job) == ["ductile:1", *text.split()]
 
 
+def grow(slurm, job, node):
+    """As the controller does: a job that is merged into this one."""
+    done = slurm.call("salloc", "-N1", "-w", node, "--immediate", "-d", f"expand:{job}", "--no-shell")
+    helper = int(done.stderr.split("allocation ")[1].split()[0])
+    return slurm.update(helper, "NumNodes=0", is_checked=False)
+
+
 LONG = "#DUCTILE --model table:" + ":".join(f"{n}={1000 - n}" for n in range(1, 200))
 
 
@@ -105,7 +112,6 @@ LONG = "#DUCTILE --model table:" + ":".join(f"{n}={1000 - n}" for n in range(1, 
     (["--switches=1"], "", "--switches"),
     (["-C", "[a*1&b*1]"], "", "--constraint with counts"),
     (["-L", "matlab"], "", "--licenses"),
-    (["--gpus=2"], "", "--gpus"),
     (["--bb=capacity=1G"], "", "burst buffers"),
     (["-d", "expand:1"], "", "--dependency=expand"),
     (["-N1", ":", "-N2"], "", "heterogeneous jobs"),
@@ -114,6 +120,16 @@ def test_what_cannot_be_kept_is_refused(adaptive, options, lines, why):
     said = adaptive.refused(*options, script=f"#!/bin/sh\n{lines}\nsleep 1000\n", user=USER)
     assert "ductile: " in said and why in said, said
     assert adaptive.call("squeue", "-h").stdout == ""
+
+
+def test_where_nodes_have_things(tmp_path):
+    """A number of them for the whole job is refused, and Slurm 22.05 does not let jobs grow there."""
+    with running("--nodes", "2", "--lua", JOB_SUBMIT, "--option", "GresTypes=gpu") as slurm:
+        assert "--gpus, --gpus-per-socket and --gpus-per-task" in slurm.refused("-N1", "--gpus=2")
+        job = slurm.submit("-N1", "-o", "/dev/null")
+        slurm.release(job, "n1")
+        assert "Unspecified error" in grow(slurm, job, "n2").stderr
+        assert f"JobId={job} has allocated GRES" in slurm.log()
 
 
 def test_what_slurm_keeps_is_let_through(adaptive):
@@ -151,9 +167,7 @@ def test_allocations_wait_too(adaptive):
 def test_the_controller_grows_jobs(adaptive):
     job = adaptive.submit("-N1", "-o", "/dev/null")
     adaptive.release(job, "n1")
-    done = adaptive.call("salloc", "-N1", "-w", "n2", "--immediate", "-d", f"expand:{job}", "--no-shell")
-    helper = int(done.stderr.split("allocation ")[1].split()[0])
-    adaptive.update(helper, "NumNodes=0")
+    assert grow(adaptive, job, "n2").returncode == 0
     assert adaptive.nodes_of(job) == ["n1", "n2"]
 
 
@@ -275,9 +289,8 @@ return slurm.SUCCESS
             pass
 
 
-def test_what_the_script_costs(adaptive, bare, record_property):
+def test_what_the_script_costs(adaptive, bare):
     """Its time for each submission is told, and is not out of all proportion."""
-    import time
     took = {}
     for name, slurm in (("without", bare), ("with", adaptive)):
         begin = time.monotonic()
@@ -285,6 +298,5 @@ def test_what_the_script_costs(adaptive, bare, record_property):
             slurm.submit("-N1", "-H", "-o", "/dev/null")
         took[name] = (time.monotonic() - begin) / 20 * 1000
         slurm.cancel_all()
-    record_property("ms", took)
-    print(took)
+    print("ms for each sbatch:", took)
     assert took["with"] < 10 * took["without"] + 100
