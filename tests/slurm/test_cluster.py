@@ -71,10 +71,13 @@ def test_with_accounting_jobs_are_resized_again_and_again(accounted):
 
 def test_with_accounting_jobs_are_accounted_for(accounted):
     job = accounted.submit("-N1", "-o", "/dev/null", script="#!/bin/sh\nexit 3\n", user="nobody")
-    wait_for(lambda: "FAILED|3:0" in accounted.call("sacct", "-n", "-P", "-X", "-j", job, "-o", "State,ExitCode").stdout,
-             "its record")
+
+    def record():
+        return accounted.call("sacct", "-n", "-P", "-X", "-j", job, "-o", "State,ExitCode").stdout
+
+    wait_for(lambda: "FAILED|3:0" in record(), "its record")
     accounted.tell("restart", "slurmdbd")
-    assert "FAILED|3:0" in accounted.call("sacct", "-n", "-P", "-X", "-j", job, "-o", "State,ExitCode").stdout
+    assert "FAILED|3:0" in record()
 
 
 def up(folder, *options, **more):
@@ -147,7 +150,8 @@ def test_as_an_ordinary_user(folder):
     script = folder.parent / "slurm-cluster"  # a checkout need not be open to others
     shutil.copy(SCRIPT, script)
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"HOME={folder.parent}"]
-    done = subprocess.run([*nobody, script, "up", folder, "--nodes", "2"], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([*nobody, script, "up", folder, "--nodes", "2"], capture_output=True, text=True,
+                          timeout=PATIENCE)
     if "missing packages" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
