@@ -1,5 +1,6 @@
 """Clusters that the tests of a file share, one for each variant."""
 
+import os
 import pathlib
 import sys
 
@@ -18,7 +19,9 @@ def bare():
 
 @pytest.fixture(scope="session")
 def accounted():
-    """The same with slurmdbd and MariaDB."""
+    """The same with slurmdbd and MariaDB, which takes a while."""
+    if os.environ.get("DUCTILE_TEST_SLURM") != "all":
+        pytest.skip("a Slurm with a database is tested with DUCTILE_TEST_SLURM=all, or ./test --slurm")
     with running("--accounting") as slurm:
         yield slurm
 

@@ -5,10 +5,11 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
-from slurm import PATIENCE, SCRIPT, SLEEPER, descendants, is_alive, running, wait_for
+from slurm import PATIENCE, SCRIPT, descendants, is_alive, running, wait_for
 
 
 def test_runs_jobs(bare):
@@ -21,7 +22,8 @@ def test_runs_jobs(bare):
 
 
 def test_a_killed_node_takes_its_processes_along(bare):
-    job = bare.submit("-N2", "-w", "n2,n3", "-o", "pids", script='#!/bin/sh\nsrun sh -c \'echo $SLURMD_NODENAME $$; exec sleep 1000\'\n')
+    job = bare.submit("-N2", "-w", "n2,n3", "-o", "pids",
+                      script="#!/bin/sh\nsrun sh -c 'echo $SLURMD_NODENAME $$; exec sleep 1000'\n")
     wait_for(lambda: (bare.out / "pids").exists() and len((bare.out / "pids").read_text().split()) == 4, "its tasks")
     pids = dict(line.split() for line in (bare.out / "pids").read_text().splitlines())
     bare.tell("kill", "n3")
@@ -60,7 +62,7 @@ def shrinks(slurm):
 def test_without_accounting_a_job_is_resized_once(bare):
     first, second, why = shrinks(bare)
     assert (first, second) == (5, 5)
-    assert "job update was not applied" in why or "DB index" in why or why
+    assert "the DB index is being set" in why
 
 
 def test_with_accounting_jobs_are_resized_again_and_again(accounted):
@@ -69,10 +71,13 @@ def test_with_accounting_jobs_are_resized_again_and_again(accounted):
 
 def test_with_accounting_jobs_are_accounted_for(accounted):
     job = accounted.submit("-N1", "-o", "/dev/null", script="#!/bin/sh\nexit 3\n", user="nobody")
-    wait_for(lambda: "FAILED|3:0" in accounted.call("sacct", "-n", "-P", "-X", "-j", job, "-o", "State,ExitCode").stdout,
-             "its record")
+
+    def record():
+        return accounted.call("sacct", "-n", "-P", "-X", "-j", job, "-o", "State,ExitCode").stdout
+
+    wait_for(lambda: "FAILED|3:0" in record(), "its record")
     accounted.tell("restart", "slurmdbd")
-    assert "FAILED|3:0" in accounted.call("sacct", "-n", "-P", "-X", "-j", job, "-o", "State,ExitCode").stdout
+    assert "FAILED|3:0" in record()
 
 
 def up(folder, *options, **more):
@@ -100,8 +105,7 @@ def with_a_job(folder):
 
 
 @pytest.fixture
-def folder(tmp_path):
-    import tempfile
+def folder():
     above = pathlib.Path(tempfile.mkdtemp(prefix="ductile-slurm-"))
     above.chmod(0o755)
     yield above / "c"
@@ -146,7 +150,8 @@ def test_as_an_ordinary_user(folder):
     script = folder.parent / "slurm-cluster"  # a checkout need not be open to others
     shutil.copy(SCRIPT, script)
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"HOME={folder.parent}"]
-    done = subprocess.run([*nobody, script, "up", folder, "--nodes", "2"], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([*nobody, script, "up", folder, "--nodes", "2"], capture_output=True, text=True,
+                          timeout=PATIENCE)
     if "missing packages" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr

@@ -5,9 +5,7 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -123,14 +121,19 @@ class Slurm:
 
     def release(self, number, *nodes):
         """As a controller does: on exactly these nodes. Until it runs."""
-        self.update(number, f"NumNodes={len(nodes)}", f"ReqNodeList={','.join(nodes)}", f"NumTasks={len(nodes)}")
+        self.update(number, f"NumNodes={len(nodes)}-{len(nodes)}", f"ReqNodeList={','.join(nodes)}", f"NumTasks={len(nodes)}")
         self.call("scontrol", "release", number)
         self.wait_for_state(number, "RUNNING")
 
     def cancel_all(self):
-        self.call("scancel", "--partition=adaptive", "--full", is_checked=False)
-        self.call("scancel", "--partition=plain", is_checked=False)
-        wait_for(lambda: not self.call("squeue", "-h").stdout.strip(), "an empty queue")
+        """Also those that a failed test leaves."""
+        def cancel():
+            jobs = self.call("squeue", "-h", "-o", "%A").stdout.split()
+            if jobs:
+                self.call("scancel", *jobs, is_checked=False)
+            return not jobs
+
+        wait_for(cancel, "an empty queue")
 
 
 @contextlib.contextmanager
