@@ -318,14 +318,15 @@ void LibSlurm::start(const SlurmStart& what) {
 }
 
 void LibSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
-                    const std::vector<std::string>& required, const std::string& admin_comment) {
+                    const std::vector<std::string>& required, const std::string& comment) {
   job_desc_msg_t job = descriptor_of(number);
   const std::string nodes = list_of(required);
   job.priority = 0;
+  job.alloc_sid = ALLOC_SID_USER_HOLD;  // the reason is not JobHeldAdmin then
   job.min_nodes = least;
   job.max_nodes = most;
   job.req_nodes = mutable_text(nodes);
-  if (!admin_comment.empty()) job.admin_comment = mutable_text(admin_comment);
+  if (!comment.empty()) job.comment = mutable_text(comment);
   update(job, "held");
 }
 
@@ -381,7 +382,8 @@ void LibSlurm::grow(const SlurmJob& job, const std::vector<std::string>& nodes, 
 void LibSlurm::end(std::uint64_t number, bool requeue) {
   const auto id = static_cast<std::uint32_t>(number);
   if (requeue) {
-    if (slurm_requeue(id, JOB_REQUEUE_HOLD) == SLURM_SUCCESS) return;
+    // It waits for two minutes then, and is held before they are over.
+    if (slurm_requeue(id, 0) == SLURM_SUCCESS) return;
     if (errno == ESLURM_JOB_PENDING) return;
   } else {
     if (slurm_kill_job2(std::to_string(id).c_str(), SIGKILL, 0, nullptr) == SLURM_SUCCESS) return;

@@ -25,7 +25,7 @@ class LibSlurm final : public Slurm {
   std::optional<std::vector<SlurmJob>> jobs() override;
   void start(const SlurmStart& what) override;
   void hold(std::uint64_t number, Nodes least, Nodes most, const std::vector<std::string>& required,
-            const std::string& admin_comment) override;
+            const std::string& comment) override;
   void release(std::uint64_t number) override;
   void keep(std::uint64_t number, const std::vector<std::string>& nodes) override;
   void grow(const SlurmJob& job, const std::vector<std::string>& nodes, std::uint64_t id) override;

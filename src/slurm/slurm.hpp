@@ -129,10 +129,10 @@ class Slurm {
 
   /// Lets a job that is held start, on these nodes and no others.
   virtual void start(const SlurmStart& what) = 0;
-  /// Holds a job that waits, with the sizes that it was submitted with, on any nodes. With this
-  /// administrator's comment from now on, if it is not empty.
+  /// Holds a job that waits, with the sizes that it was submitted with, on any nodes; not as an
+  /// operator does. With this comment from now on, if it is not empty.
   virtual void hold(std::uint64_t number, Nodes least, Nodes most,
-                    const std::vector<std::string>& required, const std::string& admin_comment) = 0;
+                    const std::vector<std::string>& required, const std::string& comment) = 0;
   /// Lets a job that is held start where and when Slurm's own scheduler likes.
   virtual void release(std::uint64_t number) = 0;
   /// A running job has these of its nodes from now on; what runs on the others is killed at once.
@@ -149,6 +149,8 @@ class Slurm {
   virtual void split(std::uint64_t array, std::uint32_t task) = 0;
 };
 
+/// Why a job waits that an operator holds.
+constexpr const char* kHeldByOperator = "JobHeldAdmin";
 /// What the helper jobs are called by which running ones grow, and the order's number.
 constexpr const char* kHelperName = "ductile-grow";
 

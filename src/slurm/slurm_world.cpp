@@ -601,7 +601,7 @@ void SlurmWorld::hold(Its& its) {
   const std::vector<std::string> required = its.print.required;
   const SlurmJob* const job = there(its.number);
   const bool was_released = job != nullptr && !job->is_held && its.stage != Its::Stage::start;
-  const std::string comment = was_released ? released(job->admin_comment) : "";
+  const std::string comment = was_released ? released(*job) : "";
   ask(
       its,
       [&slurm = slurm_, number = its.number, least, most, required, comment] {

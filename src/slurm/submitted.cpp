@@ -14,7 +14,9 @@
 namespace ductile {
 namespace {
 
-constexpr std::string_view kBegin = "ductile:1";
+constexpr std::string_view kBegin = "ductile:1 ";
+constexpr std::string_view kHold = " hold=user";
+constexpr std::string_view kEnd = " ; ";  // of it, in a comment that has more
 /// Of a job that has no limit.
 constexpr Duration kVeryLong = whole_seconds(366LL * 24 * 3600);
 /// What stands for the script, which Slurm has.
@@ -23,11 +25,11 @@ constexpr const char* kSlurmHasIt = "# Slurm has the script of this job\n";
 using Words = std::map<std::string, std::string, std::less<>>;
 
 /// Is what it asks for all in the comment? Then its sizes are what it was started with, if it was.
-bool says_more(const SlurmJob& job) { return job.admin_comment.starts_with(kBegin); }
+bool says_more(const SlurmJob& job) { return !line_of(job).empty(); }
 
 InputError bad_word(std::string_view name, std::string_view what) {
   return {{.field = std::string(name)},
-          fmt::format("'{}' cannot be read in the administrator's comment", printable(what)),
+          fmt::format("'{}' cannot be read in the job's comment", printable(what)),
           "see docs/formats/slurm-comment.md"};
 }
 
@@ -142,7 +144,6 @@ void set_sizes(Submission& s, const Words& words) {
     s.watts = range.most;
     s.least_watts = range.least;
   }
-  s.is_held = word_of("hold") == "user";
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   s.is_requeued = job.is_requeued;
   if (!job.account.empty()) s.account = printable(job.account);
   try {
-    if (const Words words = words_of(job.admin_comment); words.empty()) {
+    if (const Words words = words_of(line_of(job)); words.empty()) {
       set_sizes_of_slurm(s, job, machine);
     } else {
       set_sizes(s, words);
@@ -186,16 +187,31 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   cannot(!job.gres.empty(), "it asks for generic resources of Slurm");
   cannot(!job.is_batch, "it has no script, and who waits for its nodes cannot be told of others");
   // Slurm knows when: it waits there.
-  if (!job.dependency.empty()) s.is_held = true;
+  s.is_held = is_held_by_others(job) || !job.dependency.empty();
   if (job.eligible > job.submitted) s.begin = job.eligible;
   return s;
 }
 
-std::string released(const std::string& admin_comment) {
-  constexpr std::string_view kHold = " hold=user";
-  const std::size_t at = admin_comment.find(kHold);
-  if (!admin_comment.starts_with(kBegin) || at == std::string::npos) return {};
-  return admin_comment.substr(0, at) + admin_comment.substr(at + kHold.size());
+std::string line_of(const SlurmJob& job) {
+  // What its user has changed of it since is in front of his own words.
+  if (job.comment.starts_with(kBegin)) return job.comment.substr(0, job.comment.find(kEnd));
+  return job.admin_comment.starts_with(kBegin) ? job.admin_comment : "";
+}
+
+bool is_held_by_others(const SlurmJob& job) {
+  return line_of(job).find(kHold) != std::string::npos || job.reason == kHeldByOperator;
+}
+
+std::string released(const SlurmJob& job) {
+  std::string line = line_of(job);
+  const std::size_t at = line.find(kHold);
+  if (at == std::string::npos) return {};
+  line.erase(at, kHold.size());
+  if (!job.comment.starts_with(kBegin)) {
+    return job.comment.empty() ? line : line.append(kEnd).append(job.comment);
+  }
+  const std::size_t rest = job.comment.find(kEnd);
+  return rest == std::string::npos ? line : line.append(job.comment.substr(rest));
 }
 
 bool are_alike(const Submission& a, const Submission& b) {
@@ -226,12 +242,12 @@ bool are_alike(const Submission& a, const Submission& b) {
 
 Fingerprint fingerprint_of(const SlurmJob& job) {
   Fingerprint its = {.name = job.name,
-                     .admin_comment = job.admin_comment,
-                     .comment = job.comment,
+                     .line = line_of(job),
                      .dependency = job.dependency,
                      .features = job.features,
                      .gres = job.gres,
                      .reservation = job.reservation,
+                     .is_held = is_held_by_others(job),
                      .least = job.least,
                      .most = job.most,
                      .limit = job.limit,

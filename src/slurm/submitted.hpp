@@ -1,6 +1,6 @@
 // What a job of Slurm asks for, as a user of the controller would have written it. What is said
-// besides sbatch's own options stands in the job's administrator's comment, where the script in
-// slurmctld has put it; docs/formats/slurm-comment.md.
+// besides sbatch's own options stands in a comment, where the script in slurmctld has put it;
+// docs/formats/slurm-comment.md.
 #pragma once
 
 #include <map>
@@ -24,9 +24,12 @@ struct SlurmMachine {
 /// Never throws: what cannot be is `impossible`, with the reason, and so is what cannot be kept.
 Submission submission_of(const SlurmJob& job, const SlurmMachine& machine);
 
-/// An administrator's comment by which its user holds the job, without that; empty if there is
-/// none.
-std::string released(const std::string& admin_comment);
+/// What the script in slurmctld has written of it, "ductile:1 ..."; empty: nothing.
+std::string line_of(const SlurmJob& job);
+/// Does its user hold it, or an operator?
+bool is_held_by_others(const SlurmJob& job);
+/// The comment that it is to have so that its user does not hold it; empty: he does not.
+std::string released(const SlurmJob& job);
 
 /// Does Slurm say the same of both, whatever the controller knows besides?
 bool are_alike(const Submission& a, const Submission& b);
@@ -34,7 +37,8 @@ bool are_alike(const Submission& a, const Submission& b);
 /// What of a waiting job may change, by its user or by what it waits for. Equal ones ask for the
 /// same.
 struct Fingerprint {
-  std::string name{}, admin_comment{}, comment{}, dependency{}, features{}, gres{}, reservation{};
+  std::string name{}, line{}, dependency{}, features{}, gres{}, reservation{};
+  bool is_held = false;  // by somebody else
   Nodes least = 0, most = 0;
   Duration limit{};
   Time eligible{};

@@ -21,6 +21,7 @@
 #include "job/boot_clock.hpp"
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
+#include "slurm/submitted.hpp"
 
 namespace ductile {
 namespace {
@@ -80,8 +81,7 @@ void Watch::hand_over() {
   const auto jobs = slurm_.jobs();
   for (const SlurmJob& job : jobs.value_or(std::vector<SlurmJob>())) {
     const bool is_held_by_us = job.partition == settings_.partition && job.is_held &&
-                               job.state == SlurmJob::State::pending &&
-                               job.admin_comment.find(" hold=user") == std::string::npos;
+                               job.state == SlurmJob::State::pending && !is_held_by_others(job);
     if (!is_held_by_us) continue;
     try {
       slurm_.release(job.number);

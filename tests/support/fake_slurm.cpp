@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "slurm/submitted.hpp"
+
 namespace ductile::testing {
 namespace {
 
@@ -105,7 +107,7 @@ void FakeSlurm::start(const SlurmStart& what) {
 }
 
 void FakeSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
-                     const std::vector<std::string>& required, const std::string& admin_comment) {
+                     const std::vector<std::string>& required, const std::string& comment) {
   hear();
   Its& its = find(number);
   if (its.job.state != SlurmJob::State::pending) throw SlurmError("it does not wait", false);
@@ -113,7 +115,8 @@ void FakeSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
   its.job.least = least;
   its.job.most = most;
   its.job.required = required;
-  if (!admin_comment.empty()) its.job.admin_comment = admin_comment;
+  if (!comment.empty()) its.job.comment = comment;
+  its.job.reason = "JobHeldUser";
   its.starts_at = kNever;
   answer();
 }
@@ -170,10 +173,10 @@ void FakeSlurm::end(std::uint64_t number, bool requeue) {
     if (!requeue) finish(its, EndState::cancelled);
   } else if (its.job.state == SlurmJob::State::running && requeue) {
     its.job.state = SlurmJob::State::pending;
-    its.job.is_held = true;
     its.job.nodes.clear();
     its.used.clear();
     its.over_at = kNever;
+    its.starts_at = now() + whole_seconds(120);
     ++figures_.requeued;
   } else if (its.job.state == SlurmJob::State::running) {
     its.job.end = EndState::cancelled;
@@ -198,8 +201,8 @@ void FakeSlurm::be_kind() {
   for (auto& [number, its] : jobs_) {
     const bool is_over = its.job.state == SlurmJob::State::over;
     if (its.job.partition != "adaptive" && !is_over) finish(its, EndState::completed);
-    const std::size_t at = its.job.admin_comment.find(" hold=user");
-    if (at != std::string::npos) its.job.admin_comment.erase(at);
+    if (const std::string comment = released(its.job); !comment.empty()) its.job.comment = comment;
+    if (its.job.reason == kHeldByOperator) its.job.reason = "JobHeldUser";
   }
   has_changed_ = true;
 }
@@ -330,13 +333,19 @@ void FakeSlurm::act() {
         its.over_at = now() + seconds(draws_.uniform(0, 2));
       }
     } else if (kind == 3 && its.job.state == SlurmJob::State::pending) {  // scontrol hold, release
-      const std::size_t at = its.job.admin_comment.find(" hold=user");
-      if (at == std::string::npos) {
-        its.job.admin_comment += " hold=user";
-      } else if (draws_.chance(0.5)) {
-        its.job.admin_comment.erase(at);
+      const bool is_held = is_held_by_others(its.job);
+      if (!is_held && draws_.chance(0.2)) {  // an operator does
+        its.job.is_held = true;
+        its.job.reason = kHeldByOperator;
+        its.starts_at = kNever;
+      } else if (!is_held) {
+        its.job.comment = line_of(its.job) + " hold=user";
+        if (draws_.chance(0.5)) its.job.comment += " ; my words";
+      } else if (draws_.chance(0.5) && !released(its.job).empty()) {
+        its.job.comment = released(its.job);
       } else {  // root's release goes by the script
         its.job.is_held = false;
+        its.job.reason = "Priority";
         its.starts_at = now() + seconds(draws_.uniform(0, 3));
       }
     } else if (kind == 4 && its.job.state == SlurmJob::State::pending) {  // scontrol update
