@@ -59,6 +59,7 @@ struct SlurmWorld::Its {
   bool has_ended = false;  // this life was told to be over
   Holding held{};          // without the order that is open
   NodeSet on{};            // what Slurm says that it has
+  NodeSet keeps{};        // while Slurm takes the others
   std::string batch_host{};
   Duration limit{};  // that Slurm has
   std::optional<Decision> order{};
@@ -758,6 +759,7 @@ void SlurmWorld::leave_nodes(Its& its, const Holding& held, bool is_done) {
   const NodeSet leaves = difference(its.on, held.nodes);
   if (leaves.empty()) return settle(its, {its.on.count(), its.on}, is_done);
   its.stage = Its::Stage::leaving;
+  its.keeps = held.nodes;
   its.give_up_at = kNever;
   ask(
       its,
@@ -1003,9 +1005,10 @@ void SlurmWorld::connect(Its& its, LineSocket connection, const Json& first) {
   its.program.emplace(std::move(connection));
   its.at_hosts.reset();
   its.is_lost = false;
+  const NodeSet& nodes = its.stage == Its::Stage::leaving ? its.keeps : its.held.nodes;
   its.say({{"ok", true},
-           {"hosts", hosts(its, its.held.nodes)},
-           {"size", processes(its, its.held.nodes)},
+           {"hosts", hosts(its, nodes)},
+           {"size", processes(its, nodes)},
            {"max", wire::kMaxProcesses},
            {"cores", its.shape.cores_per_process}});
   const bool goes_on = first.contains("phase");  // it was connected before

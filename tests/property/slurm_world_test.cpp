@@ -171,10 +171,27 @@ class History {
     if (draws_.chance(0.12)) slurm_.act();
     if (draws_.chance(0.02)) slurm_.go_away();
     if (draws_.chance(0.2)) slurm_.come_back();
+    if (controller_ && draws_.chance(0.04)) ask_for(draws_.chance(0.3) ? "cancel" : "requeue");
     if (controller_ && draws_.chance(0.01)) {
       moments_left = 0;
       controller_->end();
       lose();
+    }
+  }
+
+  /// Of some job.
+  void ask_for(const char* verb) {
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, its] : slurm_.all()) {
+      if (its.job.state == SlurmJob::State::running) numbers.push_back(number);
+    }
+    if (numbers.empty()) return;
+    constexpr std::size_t kMost = std::size_t{1} << 20;
+    LineSocket lines(connect_unix(settings_.socket), kMost, kMost);
+    lines.send(Json{{"do", verb}, {"jobs", {std::to_string(numbers[draws_.below(numbers.size())])}}}
+                   .dump());
+    for (int i = 0; i < 3 && controller_; ++i) {
+      unless_it_dies([&] { controller_->turn(Duration{}); });
     }
   }
 
@@ -229,7 +246,10 @@ class History {
   }
 
   void run(Program& program, std::uint64_t number, FakeSlurm::Its& its) {
-    if (!program.lines && now() >= program.comes_at && world_) connect(program, number);
+    if (!program.lines && now() >= program.comes_at && world_ &&
+        world_->reach() == World::Reach::here) {
+      connect(program, number);
+    }
     if (program.lines) {
       program.lines->work();
       while (const auto line = program.lines->next()) hear(program, its, Json::parse(*line));
@@ -247,6 +267,7 @@ class History {
       program.hosts.clear();
       program.order.reset();
       program.was_connected = false;
+      program.heard = program.done = Json();
       program.comes_at = now() + seconds(draws_.exponential(3));
       its.used.clear();
     } else if (its.job.admin_comment.find("evolving") != std::string::npos && draws_.chance(0.05)) {
@@ -342,7 +363,7 @@ class History {
       program.done = order.value("id", Json());
     }
     if (!program.lines) return;
-    if (!slurm_.is_kind() && draws_.chance(0.05)) {  // the connection is lost before it is heard
+    if (!slurm_.is_kind() && draws_.chance(0.15)) {  // the connection is lost before it is heard
       ++sums_.silent;
       program.lines.reset();
       program.comes_at = now() + seconds(draws_.exponential(3));
