@@ -23,7 +23,7 @@ class SubmittedTest : public ::testing::Test {
     machine["n4"].features += ",new";
     job.number = 7;
     job.name = "job";
-    job.folder = "/home/a";
+    job.folder = "/data/a";
     job.limit = whole_seconds(600);
     job.partition = "adaptive";
   }
