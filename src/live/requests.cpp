@@ -642,6 +642,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     what.groups = client.groups;
     what.given_priority.reset();
     what.impossible.clear();
+    what.unkept.clear();
     what.is_stand_in = false;
     check_priority(client, what.priority, {});
     attach(what, user);
@@ -749,6 +750,7 @@ void Controller::make_sound(Submission& what, std::uint32_t user, const Batch* k
 /// accepted may be larger than what its user may have by now.
 std::string Controller::why_impossible(Submission& what, std::uint32_t user, bool is_accepted,
                                        const Batch* known) const {
+  if (!what.unkept.empty()) return what.unkept;
   try {
     if (what.booking == BookingId::none) attach(what, user);
     const JobSpec spec = spec_within_limits(what);

@@ -213,6 +213,7 @@ Json to_json(const Submission& s) {
   if (s.groups) json["groups"] = *s.groups;
   if (s.booking != BookingId::none) json["booking"] = index(s.booking);
   if (!s.impossible.empty()) json["impossible"] = s.impossible;
+  if (!s.unkept.empty()) json["unkept"] = s.unkept;
   if (s.is_stand_in) json["stand_in"] = true;
   return json;
 }
@@ -284,6 +285,7 @@ Submission submission_from_json(const Json& json) {
   constexpr std::int64_t kNoBooking = index(BookingId::none);
   s.booking = BookingId{in.number<std::uint32_t>("booking", 0, kNoBooking, kNoBooking)};
   if (json.contains("impossible")) s.impossible = in.text("impossible");
+  if (json.contains("unkept")) s.unkept = in.text("unkept");
   s.is_stand_in = in.flag("stand_in");
   in.finish();
 

@@ -66,6 +66,7 @@ struct Submission {
   ResourceLimits limits{};
   std::optional<std::vector<gid_t>> groups{};  // of its user, as the controller has seen them
   std::string impossible{};                    // why it cannot run here, or can no longer
+  std::string unkept{};                        // why the world cannot run it, as that has said
   bool is_stand_in = false;  // and never will: this is what is kept of one that cannot be read
 
   /// Is it a script that runs once, and whose steps are resized?

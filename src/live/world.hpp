@@ -83,11 +83,12 @@ struct Measured {
 /// task as one: that is its `JobId`, and the world counts on from `Past::next`.
 ///
 /// What was submitted elsewhere and does not say its time and memory (0) has the controller's
-/// defaults. All of it is looked at, with a ticket or without: what `submission_from_json` does not
-/// take, or the machine has no room for, is held and says why, until the world says that it has
-/// ended or is another thing. An array of more than `TaskArray::kMost` tasks is one job here, with
-/// its number, and stays held. A number that is none, or that a job has or has had, is refused:
-/// that is logged, who waits for this ticket is told, and it counts as no job.
+/// defaults. What the world itself cannot do for it stands in `Submission::unkept`. All of it is
+/// looked at, with a ticket or without: what `submission_from_json` does not take, or the machine
+/// has no room for, is held and says why, until the world says that it has ended or is another
+/// thing. An array of more than `TaskArray::kMost` tasks is one job here, with its number, and
+/// stays held. A number that is none, or that a job has or has had, is refused: that is logged, who
+/// waits for this ticket is told, and it counts as no job.
 struct Arrived {
   std::uint64_t number = 0;  // up to 2^62
   Owner owner{};
@@ -263,10 +264,11 @@ class World {
   /// cannot do it, it tells what the job is there, by `Arrived`.
   virtual void change(std::uint64_t number, const Submission& what) = 0;
   /// Does what was decided, a start, a resize or a suspension (a requeue or a cancel comes by
-  /// `end`), or a limit: when the controller will end a job that runs, at the earliest. Answers come as what happened, some at once. A start of a job whose `end` is set is
-  /// answered by StartFailed. Of a job that is gone nothing is done: its end is the answer. One
-  /// that is not suspended after all is told as `Resized`, with what it holds. What is kept of one
-  /// that is lasts until `forget`.
+  /// `end`), or a limit: when the controller will end a job that runs, at the earliest. Answers
+  /// come as what happened, some at once. A start of a job whose `end` is set is answered by
+  /// StartFailed. Of a job that is gone nothing is done: its end is the answer. One that is not
+  /// suspended after all is told as `Resized`, with what it holds. What is kept of one that is
+  /// lasts until `forget`.
   virtual void carry_out(const Decision& decision, const JobFacts& job) = 0;
   /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
   /// happens, but that one which was to wait again can be ended for good. Of a job that does not

@@ -59,7 +59,7 @@ struct SlurmWorld::Its {
   bool has_ended = false;  // this life was told to be over
   Holding held{};          // without the order that is open
   NodeSet on{};            // what Slurm says that it has
-  NodeSet keeps{};        // while Slurm takes the others
+  NodeSet keeps{};         // while Slurm takes the others
   std::string batch_host{};
   Duration limit{};  // that Slurm has
   std::optional<Decision> order{};
@@ -355,8 +355,8 @@ void SlurmWorld::compare() {
   std::vector<const SlurmJob*> fresh;
   for (const auto& [number, job] : there_) {
     const bool is_new = is_ours(job) && job.state != SlurmJob::State::over &&
-                        !ids_.contains(number) && !past_.contains(number) &&
-                        !job.name.starts_with(kHelperName);
+                        !ids_.contains(number) && !past_.contains(number) && !is_helper(job) &&
+                        !split(job);
     if (is_new) fresh.push_back(&job);
   }
   std::ranges::sort(fresh, {},
@@ -365,6 +365,7 @@ void SlurmWorld::compare() {
   std::vector<Early> early = std::exchange(early_, {});
   for (Early& each : early) {
     Its* const its = find_number(each.number);
+    if (its != nullptr && !may_speak_for(*its, each.peer)) continue;
     if (its != nullptr && its->runs && !its->has_ended) {
       connect(*its, std::move(each.connection), *each.first);
     } else if (now() < each.until) {
@@ -682,7 +683,8 @@ void SlurmWorld::begin_resize(Its& its) {
   const NodeSet joins = its.joins();
   if (joins.empty()) return order_program(its);
   const SlurmJob* const known = there(its.number);
-  if (known == nullptr) return settle(its, its.held, false);
+  const bool may_grow = facts_.permits_expansion && !facts_.has_prolog;
+  if (known == nullptr || !may_grow) return settle(its, {its.on.count(), its.on}, false);
   its.stage = Its::Stage::growth;
   its.give_up_at = kNever;  // a call has an end of its own
   ask(
@@ -955,7 +957,7 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
   }
   for (const auto& [number, job] : there_) {
     // Of a growth that was under way when the controller ended.
-    if (!job.name.starts_with(kHelperName) || job.state == SlurmJob::State::over) continue;
+    if (!is_ours(job) || !is_helper(job) || job.state == SlurmJob::State::over) continue;
     errands_.give([&slurm = slurm_, id = number]() -> Errands::Return {
       try {
         slurm.end(id, false);
@@ -976,12 +978,17 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
 
 // ---- Programs -----------------------------------------------------------------------------------
 
+/// A program of its user's, or of root's.
+bool SlurmWorld::may_speak_for(const Its& its, const Owner& peer) {
+  return peer.user == its.owner.user || peer.user == 0;
+}
+
 bool SlurmWorld::adopt(LineSocket& connection, const Owner& peer, const Json& first) {
   const auto at = first.find("job");
   if (at == first.end() || !at->is_number_unsigned()) return false;
   const auto number = at->get<std::uint64_t>();
   Its* const its = find_number(number);
-  if (its != nullptr && its->owner.user != peer.user && peer.user != 0) return false;
+  if (its != nullptr && !may_speak_for(*its, peer)) return false;
   if (its != nullptr && its->runs && !its->has_ended) {
     connect(*its, std::move(connection), first);
     return true;

@@ -149,6 +149,7 @@ class SlurmWorld final : public World {
   void leave_nodes(Its& its, const Holding& now, bool is_done);
 
   // ---- Programs
+  static bool may_speak_for(const Its& its, const Owner& peer);
   std::string hosts(const Its& its, const NodeSet& nodes) const;
   std::uint32_t processes(const Its& its, const NodeSet& nodes) const;
   void connect(Its& its, LineSocket connection, const Json& first);

@@ -87,17 +87,17 @@ void set_place(Submission& s, const SlurmJob& job, const SlurmMachine& machine) 
   NodeSet only, never = machine.names.nodes(job.excluded);
   if (!job.features.empty()) {
     if (job.features.find_first_of("[]*()") != std::string::npos) {
-      s.impossible = "of --constraint only features with & and | between them can be kept";
+      s.unkept = "of --constraint only features with & and | between them can be kept";
     } else {
       only = with_features(job.features, machine);
-      if (only.empty()) s.impossible = "no node has the features that it asks for";
+      if (only.empty()) s.unkept = "no node has the features that it asks for";
     }
   }
   // Where more is said no list of nodes is taken; these are then where it was started before.
-  if (!says_more(job) && !job.required.empty() && s.impossible.empty()) {
+  if (!says_more(job) && !job.required.empty() && s.unkept.empty()) {
     const NodeSet required = machine.names.nodes(job.required);
     if (required.count() < std::max(s.nodes, s.max)) {
-      s.impossible = "of --nodelist only a list of all the nodes can be kept";
+      s.unkept = "of --nodelist only a list of all the nodes can be kept";
     }
     only = only.empty() ? required : intersection(only, required);
   }
@@ -175,10 +175,10 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   } catch (const InputError& error) {
     s.type = JobType::rigid;
     s.min = s.max = 0;
-    s.impossible = error.what();
+    s.unkept = error.what();
   }
   const auto cannot = [&](bool is_so, const std::string& why) {
-    if (is_so && s.impossible.empty()) s.impossible = why;
+    if (is_so && s.unkept.empty()) s.unkept = why;
   };
   const bool is_one = job.tasks.find_first_of(",-.") == std::string::npos;
   cannot(!is_one, "its array has too many tasks: submit several");
@@ -190,6 +190,14 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   s.is_held = is_held_by_others(job) || !job.dependency.empty();
   if (job.eligible > job.submitted) s.begin = job.eligible;
   return s;
+}
+
+bool is_helper(const SlurmJob& job) {
+  // What users submit has a line, whatever they call it.
+  const std::string begin = std::string(kHelperName) + "-";
+  return job.name.starts_with(begin) &&
+         parse_number<std::uint64_t>(job.name.substr(begin.size())) && !job.is_batch &&
+         line_of(job).empty();
 }
 
 std::string line_of(const SlurmJob& job) {

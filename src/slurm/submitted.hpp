@@ -21,9 +21,11 @@ struct SlurmMachine {
   const SlurmFacts& facts;
 };
 
-/// Never throws: what cannot be is `impossible`, with the reason, and so is what cannot be kept.
+/// Never throws: what cannot be read, or cannot be kept here, is told in `unkept`.
 Submission submission_of(const SlurmJob& job, const SlurmMachine& machine);
 
+/// Is it a helper, by which a job of the controller grows, and not a user's?
+bool is_helper(const SlurmJob& job);
 /// What the script in slurmctld has written of it, "ductile:1 ..."; empty: nothing.
 std::string line_of(const SlurmJob& job);
 /// Does its user hold it, or an operator?

@@ -45,7 +45,7 @@ TEST_F(SubmittedTest, TheCommentSaysWhatSlurmDoesNotAsk) {
       "ductile:1 type=malleable nodes=3 min=2 max=4 sizes=even model=amdahl:0.1 watts=100-200 "
       "tasks=6 hold=user";
   const Submission s = what();
-  EXPECT_EQ(s.impossible, "");
+  EXPECT_EQ(s.unkept, "");
   EXPECT_EQ(s.type, JobType::malleable);
   EXPECT_EQ(s.nodes, 3U);
   EXPECT_EQ(s.min, 2U);
@@ -77,9 +77,9 @@ TEST_F(SubmittedTest, FeaturesAndExcludedNodesSayWhereItMayRun) {
   job.features = "new|other";
   EXPECT_EQ(what().only, "3");
   job.features = "none";
-  EXPECT_THAT(what().impossible, HasSubstr("no node"));
+  EXPECT_THAT(what().unkept, HasSubstr("no node"));
   job.features = "[fast*2&new*1]";
-  EXPECT_THAT(what().impossible, HasSubstr("--constraint"));
+  EXPECT_THAT(what().unkept, HasSubstr("--constraint"));
 }
 
 TEST_F(SubmittedTest, ItWaitsForWhatSlurmMakesItWaitFor) {
@@ -91,10 +91,10 @@ TEST_F(SubmittedTest, ItWaitsForWhatSlurmMakesItWaitFor) {
 
 TEST_F(SubmittedTest, WhatCannotBeKeptIsNamed) {
   job.licenses = "matlab:2";
-  EXPECT_THAT(what().impossible, HasSubstr("licences"));
+  EXPECT_THAT(what().unkept, HasSubstr("licences"));
   job.licenses.clear();
   job.reservation = "maint";
-  EXPECT_THAT(what().impossible, HasSubstr("reservation"));
+  EXPECT_THAT(what().unkept, HasSubstr("reservation"));
 }
 
 TEST_F(SubmittedTest, ACommentThatNobodyCanReadIsNoCrash) {
@@ -104,7 +104,7 @@ TEST_F(SubmittedTest, ACommentThatNobodyCanReadIsNoCrash) {
         "ductile:1 type=malleable nodes=99999999999999999999", "ductile:1 ="}) {
     job.admin_comment = text;
     const Submission s = what();
-    EXPECT_NE(s.impossible, "") << text;
+    EXPECT_NE(s.unkept, "") << text;
     EXPECT_NO_THROW(submission_from_json(to_json(s))) << text;
   }
 }
