@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 TEST(ManagerWords, OfCountsNothingIsTakenThatCannotBe) {
-  const Json json = {{"size", 8}, {"negative", -1}, {"text", "8"}, {"large", 1U << 25}};
+  const Json json = {{"size", 8U}, {"negative", -1}, {"text", "8"}, {"large", 1U << 25}};
   EXPECT_EQ(count_in(json, "size"), 8U);
   for (const char* field : {"negative", "text", "large", "none"}) {
     EXPECT_EQ(count_in(json, field), 0U) << field;
@@ -36,13 +36,13 @@ TEST(ManagerWords, TextsForPeopleAreShortAndPrintable) {
 
 TEST(ManagerWords, WhatWasSeenIsWhatCanHaveBeen) {
   const Observed seen =
-      seen_in({{"iterations", 4}, {"iteration_s", 0.25}, {"looks", 100}, {"in_mpi", 20}});
+      seen_in({{"iterations", 4U}, {"iteration_s", 0.25}, {"looks", 100U}, {"in_mpi", 20U}});
   EXPECT_EQ(seen.iterations, 4U);
   EXPECT_EQ(seen.iteration_time, whole_seconds(1));
   EXPECT_EQ(seen.looks, 100U);
   EXPECT_EQ(seen.in_mpi, 20U);
-  EXPECT_EQ(seen_in({{"iterations", 4}}).iterations, 0U);
-  EXPECT_EQ(seen_in({{"looks", 1}, {"in_mpi", 2}}).looks, 0U);
+  EXPECT_EQ(seen_in({{"iterations", 4U}}).iterations, 0U);
+  EXPECT_EQ(seen_in({{"looks", 1U}, {"in_mpi", 2U}}).looks, 0U);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "slurm/errands.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <system_error>
 #include <utility>
@@ -11,7 +13,13 @@ namespace ductile {
 
 Errands::Errands(How how) : awake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!awake_) throw std::system_error(errno, std::generic_category(), "eventfd");
-  if (how == How::apart) thread_ = std::thread([this] { work(); });
+  if (how == How::at_once) return;
+  // Signals are for the thread that makes this.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Errands::~Errands() {

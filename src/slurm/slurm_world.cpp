@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <tuple>
@@ -30,11 +32,11 @@ using Json = nlohmann::ordered_json;
 constexpr Duration kLookAtFacts = whole_seconds(30);
 /// Of a lost Slurm.
 constexpr Duration kLookAgain = whole_seconds(1);
-/// An end that Slurm has not carried out is asked for again.
-constexpr Duration kEndAgain = whole_seconds(10);
+/// What Slurm has not done is asked for again.
+constexpr Duration kAgain = whole_seconds(10);
 /// A program that came before its job was heard to run is kept so long.
 constexpr Duration kEarly = whole_seconds(30);
-constexpr std::size_t kMostEarly = 1000;
+constexpr std::ptrdiff_t kMostEarly = 16;  // of a user
 
 }  // namespace
 
@@ -75,7 +77,10 @@ struct SlurmWorld::Its {
   std::optional<EndState> end{};  // somebody ends it
   bool requeue = false;
   Time end_again_at = kNever;
+  Time hold_again_at{};
   std::optional<LineSocket> program{};
+  std::uint64_t program_pid = 0;
+  Time others_until{};  // another program of it has come, and may be there
   std::optional<std::vector<std::string>> at_hosts{};  // where it says that it computes
   bool is_lost = false;    // who was to hear its answer is no more: its report will tell
   Time not_back_before{};  // it is ordered back to its nodes no sooner
@@ -321,6 +326,15 @@ bool SlurmWorld::takes_nodes(const Its& its, const SlurmJob* job) const {
   return job != nullptr && job->has_nodes() && !its.on.contains(names_.nodes(job->nodes));
 }
 
+/// Has somebody these nodes as far as the core knows? Slurm has them back from a job of which this
+/// has not heard yet, or which is still being cleaned up: that is told first, at another look.
+bool SlurmWorld::are_held_elsewhere(const Its& whom, const NodeSet& nodes) const {
+  return std::ranges::any_of(jobs_, [&](const auto& entry) {
+    const Its& its = *entry.second;
+    return &its != &whom && its.runs && its.held.nodes.intersects(nodes);
+  });
+}
+
 /// Others were to have these nodes and can no longer: Slurm has given them away.
 void SlurmWorld::make_way(const Its& whom, const NodeSet& nodes) {
   for (const auto& [id, owned] : jobs_) {
@@ -332,6 +346,27 @@ void SlurmWorld::make_way(const Its& whom, const NodeSet& nodes) {
     } else if (its.stage == Its::Stage::program || its.stage == Its::Stage::growth) {
       settle(its, {its.on.count(), its.on}, false);
     }
+  }
+}
+
+/// For the controller, until they are for Slurm.
+void SlurmWorld::end_those_that_are_over() {
+  for (auto at = ending_.begin(); at != ending_.end();) {
+    auto& [number, again_at] = *at;
+    const SlurmJob* const job = there(number);
+    const bool is_over = job == nullptr || job->state == SlurmJob::State::over;
+    if (!is_over && job->state != SlurmJob::State::completing && now() >= again_at) {
+      again_at = now() + kAgain;
+      errands_.give([&slurm = slurm_, id = number]() -> Errands::Return {
+        try {
+          slurm.end(id, false);
+        } catch (const SlurmError& error) {
+          spdlog::warn("{}", error.what());
+        }
+        return {};
+      });
+    }
+    at = is_over ? ending_.erase(at) : std::next(at);
   }
 }
 
@@ -352,6 +387,7 @@ void SlurmWorld::compare() {
       if (takes == takes_nodes(*its, job)) compare(*its, job);
     }
   }
+  end_those_that_are_over();
   std::vector<const SlurmJob*> fresh;
   for (const auto& [number, job] : there_) {
     const bool is_new = is_ours(job) && job.state != SlurmJob::State::over &&
@@ -386,7 +422,9 @@ bool SlurmWorld::split(const SlurmJob& job) {
     return false;  // it arrives as what cannot run
   }
   if (array.count() < 2) return false;
-  if (!splitting_.insert(job.number).second) return true;
+  const auto under_way = splitting_.find(job.number);
+  if (under_way != splitting_.end() && now() < under_way->second) return true;
+  splitting_[job.number] = now() + kAgain;
   std::vector<std::uint32_t> each;
   for (const Interval& part : array.tasks.parts) {
     for (std::uint32_t task = part.first; task <= part.last; ++task) each.push_back(task);
@@ -433,12 +471,15 @@ void SlurmWorld::compare_waiting(Its& its, const SlurmJob& job) {
     if (now() >= its.give_up_at) {
       spdlog::info("job {} does not start within {} s ({}); it is held again", its.number,
                    to_seconds(settings_.start_limit), printable(job.reason));
-      its.give_up_at = kNever;
+      its.give_up_at = now() + kAgain;
       hold(its);
     }
     return;
   }
-  if (!job.is_held) return hold(its);
+  if (!job.is_held) {
+    if (now() < its.hold_again_at) return;
+    return hold(its);
+  }
   const Fingerprint print = fingerprint_of(job);
   if (print == its.print) return;
   its.print = print;
@@ -462,7 +503,7 @@ void SlurmWorld::compare_running(Its& its, const SlurmJob& job) {
   if (job.state == SlurmJob::State::completing || job.state == SlurmJob::State::configuring) return;
   its.limit = job.limit;
   const NodeSet on = names_.nodes(job.nodes);
-  if (on.empty()) return;
+  if (on.empty() || are_held_elsewhere(its, difference(on, its.held.nodes))) return;
   const NodeSet was = std::exchange(its.on, on);
   // Slurm did not say whether it did what it was asked for.
   if (its.order && its.stage == Its::Stage::growth) {
@@ -509,13 +550,19 @@ void SlurmWorld::arrive(const SlurmJob& job) {
 // ---- What is told -------------------------------------------------------------------------------
 
 void SlurmWorld::started(Its& its, const SlurmJob& job) {
+  const NodeSet on = names_.nodes(job.nodes);
+  if (on.count() != job.nodes.size()) {  // some are new in the partition
+    facts_at_ = Duration{};
+    return;
+  }
+  if (are_held_elsewhere(its, on)) return;
   DecisionId answers = DecisionId::none;
   if (its.stage == Its::Stage::start) answers = its.order->id;
   its.order.reset();
   its.stage = Its::Stage::none;
   its.give_up_at = kNever;
   its.runs = true;
-  its.on = names_.nodes(job.nodes);
+  its.on = on;
   its.held = {its.on.count(), its.on};
   its.batch_host = job.batch_host;
   its.limit = job.limit;
@@ -589,7 +636,7 @@ void SlurmWorld::ask(Its& its, Call call, Then then) {
       Its* const found = life == life_ ? find(id) : nullptr;
       if (found == nullptr) return;
       --found->away;
-      must_ask_ = true;
+      must_ask_ = must_ask_ || !error;
       if (error) spdlog::info("{}", error->what());
       then(*found, error);
     };
@@ -598,6 +645,7 @@ void SlurmWorld::ask(Its& its, Call call, Then then) {
 
 /// Whoever released it without asking the script in slurmctld has lifted its user's hold.
 void SlurmWorld::hold(Its& its) {
+  its.hold_again_at = now() + kAgain;
   const Nodes least = std::max<Nodes>(its.shape.min != 0 ? its.shape.min : its.shape.nodes, 1);
   const Nodes most = std::max(its.shape.max != 0 ? its.shape.max : its.shape.nodes, least);
   const std::vector<std::string> required = its.print.required;
@@ -614,7 +662,7 @@ void SlurmWorld::hold(Its& its) {
 }
 
 void SlurmWorld::order_end(Its& its) {
-  its.end_again_at = now() + kEndAgain;
+  its.end_again_at = now() + kAgain;
   ask(
       its,
       [&slurm = slurm_, number = its.number, requeue = its.requeue] { slurm.end(number, requeue); },
@@ -656,10 +704,8 @@ void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
     if (decision.limit != kNever && limit > its->shape.walltime) start.limit = limit;
     return ask(
         *its, [&slurm = slurm_, start] { slurm.start(start); },
-        [this](Its& mine, const std::optional<SlurmError>& error) {
-          const bool is_refused = error && !error->is_lost;
-          if (is_refused && mine.stage == Its::Stage::start) not_started(mine, error->what());
-        });
+        // Whether it starts the next look at Slurm tells: one that is still held does not.
+        [](Its&, const std::optional<SlurmError>&) {});
   }
   if (!its->runs) return;
   if (decision.stops()) {
@@ -680,6 +726,7 @@ void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
 
 /// The program is there. First Slurm gives the nodes that join.
 void SlurmWorld::begin_resize(Its& its) {
+  if (now() < its.others_until) return settle(its, {its.on.count(), its.on}, false);
   const NodeSet joins = its.joins();
   if (joins.empty()) return order_program(its);
   const SlurmJob* const known = there(its.number);
@@ -692,8 +739,8 @@ void SlurmWorld::begin_resize(Its& its) {
       [&slurm = slurm_, job = *known, nodes = names_.names(joins), id = index(its.order->id)] {
         slurm.grow(job, nodes, id);
       },
-      [this, joins](Its& mine, const std::optional<SlurmError>& error) {
-        if (!mine.order || mine.stage != Its::Stage::growth) return;
+      [this, joins, order = its.order->id](Its& mine, const std::optional<SlurmError>& error) {
+        if (!mine.order || mine.order->id != order || mine.stage != Its::Stage::growth) return;
         if (error && error->is_lost) return;  // the next look at Slurm tells
         if (error) return settle(mine, {mine.on.count(), mine.on}, false);
         mine.on.insert(joins);
@@ -768,8 +815,9 @@ void SlurmWorld::leave_nodes(Its& its, const Holding& held, bool is_done) {
       [&slurm = slurm_, number = its.number, nodes = names_.names(held.nodes)] {
         slurm.keep(number, nodes);
       },
-      [this, held, is_done](Its& mine, const std::optional<SlurmError>& error) {
-        if (!mine.order || mine.stage != Its::Stage::leaving) return;
+      [this, held, is_done, order = its.order->id](Its& mine,
+                                                   const std::optional<SlurmError>& error) {
+        if (!mine.order || mine.order->id != order || mine.stage != Its::Stage::leaving) return;
         if (error && error->is_lost) return;
         if (!error) mine.on = held.nodes;
         settle(mine, {mine.on.count(), mine.on}, is_done && !error);
@@ -831,18 +879,10 @@ void SlurmWorld::forget(std::uint64_t number) {
     its->has_ended = false;  // and waits again
     return;
   }
-  if (!its->has_ended) {
-    // It waited and was cancelled: nothing of it is asked for any more.
-    errands_.give([&slurm = slurm_, number]() -> Errands::Return {
-      try {
-        slurm.end(number, false);
-      } catch (const SlurmError& error) {
-        spdlog::warn("{}", error.what());
-      }
-      return {};
-    });
-  }
+  // If it has not ended it waited and was cancelled.
+  if (!its->has_ended) ending_[number] = Time{};
   past_.insert(number);
+  must_ask_ = must_ask_ || !its->has_ended;
   jobs_.erase(its->id);
   ids_.erase(number);
 }
@@ -885,6 +925,7 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
   ids_.clear();
   past_.clear();
   splitting_.clear();
+  ending_.clear();
   early_.clear();
   next_ = past.next;
   next_request_ = past.requests;
@@ -944,28 +985,13 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
   for (const auto& [number, job] : there_) {
     if (!is_ours(job) || ids_.contains(number) || !past.knows(number)) continue;
     past_.insert(number);
-    if (job.state == SlurmJob::State::over) continue;
     // It was cancelled while Slurm was out of reach.
-    errands_.give([&slurm = slurm_, id = number]() -> Errands::Return {
-      try {
-        slurm.end(id, false);
-      } catch (const SlurmError& error) {
-        spdlog::warn("{}", error.what());
-      }
-      return {};
-    });
+    if (job.state != SlurmJob::State::over) ending_[number] = Time{};
   }
   for (const auto& [number, job] : there_) {
     // Of a growth that was under way when the controller ended.
     if (!is_ours(job) || !is_helper(job) || job.state == SlurmJob::State::over) continue;
-    errands_.give([&slurm = slurm_, id = number]() -> Errands::Return {
-      try {
-        slurm.end(id, false);
-      } catch (const SlurmError& error) {
-        spdlog::warn("{}", error.what());
-      }
-      return {};
-    });
+    ending_[number] = Time{};
   }
   tell_health();
   tell_strangers();
@@ -978,6 +1004,11 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
 
 // ---- Programs -----------------------------------------------------------------------------------
 
+void SlurmWorld::refuse(LineSocket& connection, const char* why) {
+  LineSocket its = std::move(connection);
+  its.send(Json{{"ok", false}, {"error", why}}.dump());
+}
+
 /// A program of its user's, or of root's.
 bool SlurmWorld::may_speak_for(const Its& its, const Owner& peer) {
   return peer.user == its.owner.user || peer.user == 0;
@@ -988,13 +1019,23 @@ bool SlurmWorld::adopt(LineSocket& connection, const Owner& peer, const Json& fi
   if (at == first.end() || !at->is_number_unsigned()) return false;
   const auto number = at->get<std::uint64_t>();
   Its* const its = find_number(number);
-  if (its != nullptr && !may_speak_for(*its, peer)) return false;
+  if (its != nullptr && !may_speak_for(*its, peer)) {
+    refuse(connection, "this job is another user's");
+    return true;
+  }
   if (its != nullptr && its->runs && !its->has_ended) {
     connect(*its, std::move(connection), first);
     return true;
   }
   // Slurm may have started it a moment ago.
-  if (early_.size() >= kMostEarly || past_.contains(number)) return false;
+  const auto of_user =
+      std::ranges::count_if(early_, [&](const Early& each) { return each.peer.user == peer.user; });
+  if (past_.contains(number) || of_user >= kMostEarly) {
+    refuse(connection, past_.contains(number)
+                           ? "this job is over"
+                           : "too many programs of this user wait for their jobs");
+    return true;
+  }
   if (its == nullptr && peer.user != 0) {
     const SlurmJob* const job = there(number);
     if (job != nullptr && job->owner.user != peer.user) return false;
@@ -1009,6 +1050,16 @@ bool SlurmWorld::adopt(LineSocket& connection, const Owner& peer, const Json& fi
 }
 
 void SlurmWorld::connect(Its& its, LineSocket connection, const Json& first) {
+  const std::uint64_t pid = first.contains("pid") && first.at("pid").is_number_unsigned()
+                                ? first.at("pid").get<std::uint64_t>()
+                                : 0;
+  if (its.program && its.program_pid != pid) its.program->work();  // has it gone?
+  if (its.program && !its.program->is_closed() && its.program_pid != pid) {
+    // Two at a time share its nodes, and neither knows of the other: they stay as they are.
+    its.others_until = now() + kAgain;
+    return refuse(connection, "another program of this job has its nodes; one at a time");
+  }
+  its.program_pid = pid;
   its.program.emplace(std::move(connection));
   its.at_hosts.reset();
   its.is_lost = false;
@@ -1054,13 +1105,17 @@ void SlurmWorld::note_hosts(Its& its, const Json& json) {
   its.at_hosts = std::move(names);
 }
 
+bool SlurmWorld::is_at(const Its& its, const NodeSet& nodes) const {
+  std::vector<std::string> wanted = names_.names(nodes);
+  std::ranges::sort(wanted);
+  return its.at_hosts && *its.at_hosts == wanted;
+}
+
 /// It is not where it is to be, and no order is under way: one of before was given up, or came
 /// late.
 void SlurmWorld::order_back(Its& its) {
   if (!its.program || its.order || !its.at_hosts || its.at_hosts->empty()) return;
-  std::vector<std::string> wanted = names_.names(its.held.nodes);
-  std::ranges::sort(wanted);
-  if (*its.at_hosts == wanted || now() < its.not_back_before) return;
+  if (is_at(its, its.held.nodes) || now() < its.not_back_before) return;
   spdlog::info("job {} is ordered back to its nodes", its.number);
   its.not_back_before = now() + set_.retry;
   its.say({{"do", "resize"},
@@ -1102,7 +1157,10 @@ void SlurmWorld::on_line(Its& its, const std::string& line) {
     if (its.order) its.paused += seconds(pause_s);
     note_hosts(its, json);
     if (its.order && its.is_lost && its.stage == Its::Stage::answer) {
-      program_answered(its, event == "resized", words_in(json, "error"));
+      const bool is_done = event == "resized";
+      // It may be of an order before this one.
+      if (is_done && !is_at(its, its.order->after.nodes)) return;
+      program_answered(its, is_done, words_in(json, "error"));
     }
   } else if (event == "measured") {
     const Observed seen = seen_in(json);
@@ -1159,7 +1217,10 @@ void SlurmWorld::look() {
   errands_.take();
   if (clock_ != nullptr && reach_ == Reach::here) {
     for (const auto& [id, its] : jobs_) look_at(*its);
-    std::erase_if(early_, [&](const Early& each) { return now() >= each.until; });
+    std::erase_if(early_, [&](Early& each) {
+      each.connection.work();
+      return now() >= each.until || each.connection.is_closed();
+    });
   }
   const bool is_due = clocks_.since_boot() >= poll_at_ || (must_ask_ && reach_ == Reach::here);
   if (!is_asked_ && is_due) {

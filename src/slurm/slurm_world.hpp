@@ -116,6 +116,8 @@ class SlurmWorld final : public World {
   void compare();
   void compare(Its& its, const SlurmJob* there);
   bool takes_nodes(const Its& its, const SlurmJob* there) const;
+  bool are_held_elsewhere(const Its& whom, const NodeSet& nodes) const;
+  void end_those_that_are_over();
   void make_way(const Its& whom, const NodeSet& nodes);
   void compare_waiting(Its& its, const SlurmJob& there);
   void compare_running(Its& its, const SlurmJob& there);
@@ -149,6 +151,8 @@ class SlurmWorld final : public World {
   void leave_nodes(Its& its, const Holding& now, bool is_done);
 
   // ---- Programs
+  static void refuse(LineSocket& connection, const char* why);
+  bool is_at(const Its& its, const NodeSet& nodes) const;
   static bool may_speak_for(const Its& its, const Owner& peer);
   std::string hosts(const Its& its, const NodeSet& nodes) const;
   std::uint32_t processes(const Its& its, const NodeSet& nodes) const;
@@ -184,7 +188,8 @@ class SlurmWorld final : public World {
   std::set<std::uint64_t> past_{};  // numbers that are over, as long as Slurm knows them
   NodeSet down_{}, draining_{};     // as it was told last
   std::map<std::string, Stranger> strangers_{};
-  std::set<std::uint64_t> splitting_{};  // arrays that are
+  std::map<std::uint64_t, Time> splitting_{};  // arrays that are, and when it is tried again
+  std::map<std::uint64_t, Time> ending_{};     // jobs that are over here: they are ended again then
   std::vector<Early> early_;
   JobId next_ = JobId{0};
   std::uint32_t next_request_ = 0;

@@ -107,9 +107,12 @@ void set_place(Submission& s, const SlurmJob& job, const SlurmMachine& machine) 
 
 /// As Slurm was asked, for those that came before there was a script that says more.
 void set_sizes_of_slurm(Submission& s, const SlurmJob& job, const SlurmMachine& machine) {
-  const std::uint32_t cpus = std::max(job.cpus, job.processes * std::max(job.cpus_per_task, 1U));
+  const std::uint64_t tasks = job.processes;
+  const std::uint64_t cpus =
+      std::max<std::uint64_t>(job.cpus, tasks * std::max(job.cpus_per_task, 1U));
   const std::uint32_t each = least_cpus(machine);
-  s.nodes = std::max<Nodes>(job.least, (cpus + each - 1) / each);
+  constexpr std::uint64_t kMost = 1U << 24U;
+  s.nodes = std::max(job.least, static_cast<Nodes>(std::min((cpus + each - 1) / each, kMost)));
   if (job.most > s.nodes) {
     s.type = JobType::moldable;
     s.min = s.nodes;
@@ -150,8 +153,12 @@ void set_sizes(Submission& s, const Words& words) {
 
 Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   Submission s;
-  s.name = printable(job.name).substr(0, 255);
-  if (job.task) s.name = fmt::format("{}_{}", s.name.substr(0, 240), *job.task);
+  // Not cut within a character, nor longer than a name may be.
+  constexpr std::size_t kLongest = 240, kEscaped = 4;
+  s.name = is_printable(job.name) && job.name.size() <= kLongest
+               ? job.name
+               : printable(job.name.substr(0, kLongest / kEscaped));
+  if (job.task) s.name = fmt::format("{}_{}", s.name, *job.task);
   s.program = {job.name.empty() ? "job" : printable(job.name)};
   s.script = kSlurmHasIt;
   s.folder = job.folder.empty() || job.folder.front() != '/' ? "/" : job.folder;
@@ -251,6 +258,8 @@ bool are_alike(const Submission& a, const Submission& b) {
 Fingerprint fingerprint_of(const SlurmJob& job) {
   Fingerprint its = {.name = job.name,
                      .line = line_of(job),
+                     .account = job.account,
+                     .licenses = job.licenses,
                      .dependency = job.dependency,
                      .features = job.features,
                      .gres = job.gres,
@@ -258,6 +267,9 @@ Fingerprint fingerprint_of(const SlurmJob& job) {
                      .is_held = is_held_by_others(job),
                      .least = job.least,
                      .most = job.most,
+                     .tasks_per_node = job.tasks_per_node,
+                     .cpus_per_task = job.cpus_per_task,
+                     .memory_mb = job.memory_mb,
                      .limit = job.limit,
                      .eligible = job.eligible,
                      .required = job.required,

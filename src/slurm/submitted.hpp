@@ -39,9 +39,12 @@ bool are_alike(const Submission& a, const Submission& b);
 /// What of a waiting job may change, by its user or by what it waits for. Equal ones ask for the
 /// same.
 struct Fingerprint {
-  std::string name{}, line{}, dependency{}, features{}, gres{}, reservation{};
+  std::string name{}, line{}, account{}, licenses{}, dependency{}, features{}, gres{};
+  std::string reservation{};
   bool is_held = false;  // by somebody else
   Nodes least = 0, most = 0;
+  std::uint32_t tasks_per_node = 0, cpus_per_task = 0;
+  std::uint64_t memory_mb = 0;
   Duration limit{};
   Time eligible{};
   std::vector<std::string> required{}, excluded{};
