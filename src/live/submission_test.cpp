@@ -73,6 +73,7 @@ TEST(Submission, HasBytesAndWhatTheCallHad) {
   s.limits = parse_limits("core=0:unlimited");
   s.groups = {4, 4'000'000'000};
   s.impossible = "9 are more than the 2 there are";
+  s.unkept = "it asks for licences";
   const Submission again = submission_from_json(Json::parse(to_json(s).dump()));
   EXPECT_EQ(again.name, s.name);
   EXPECT_EQ(again.program, s.program);
@@ -86,6 +87,7 @@ TEST(Submission, HasBytesAndWhatTheCallHad) {
   EXPECT_EQ(to_text(again.limits), to_text(s.limits));
   EXPECT_EQ(again.groups, s.groups);
   EXPECT_EQ(again.impossible, s.impossible);
+  EXPECT_EQ(again.unkept, s.unkept);
   EXPECT_FALSE(again.is_stand_in);
   EXPECT_TRUE(submission_from_json(to_json(stand_in_for(s))).is_stand_in);
   s.groups = std::vector<gid_t>{};  // none is another thing than not known

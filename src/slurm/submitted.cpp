@@ -192,7 +192,6 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   cannot(!job.reservation.empty(), "it asks for a reservation of Slurm");
   cannot(!job.licenses.empty(), "it asks for licences of Slurm");
   cannot(!job.gres.empty(), "it asks for generic resources of Slurm");
-  cannot(!job.is_batch, "it has no script, and who waits for its nodes cannot be told of others");
   // Slurm knows when: it waits there.
   s.is_held = is_held_by_others(job) || !job.dependency.empty();
   if (job.eligible > job.submitted) s.begin = job.eligible;

@@ -116,6 +116,36 @@ def test_tasks_of_an_array_are_jobs(easy):
     wait_for(lambda: not easy.queue(), "no job")
 
 
+def test_who_waits_for_an_allocation_gets_it(easy):
+    done = easy.slurm.call("salloc", "-N2", "-t", "1", "sh", "-c", "echo $SLURM_JOB_NUM_NODES")
+    assert done.stdout == "2\n"
+
+
+def test_what_cannot_be_kept_is_held_and_says_why(easy):
+    slurm = easy.slurm
+    slurm.call("scontrol", "create", "reservation", "Reservation=soon", "StartTime=now+60minutes", "Duration=5",
+               "Users=root", "Nodes=n1")
+    job = slurm.submit("-N1", "--reservation=soon")
+    wait_for(lambda: "reservation" in easy.queue().get(job, {}).get("note", ""), "a word")
+    assert slurm.state(job) == "PENDING"
+    slurm.call("scancel", job)
+    wait_for(lambda: job not in easy.queue(), "its end")
+    slurm.call("scontrol", "delete", "ReservationName=soon")
+
+
+def test_a_program_of_another_user_is_refused(easy):
+    job = easy.slurm.submit("-N1", user="nobody")
+    easy.slurm.wait_for_state(job, "RUNNING")
+    wait_for(lambda: easy.queue()[job]["state"] == "RUNNING", "its start")
+    answer = easy.ask({"do": "job", "job": job + 1000, "pid": 1}, user="nobody")
+    assert answer is None  # it waits for a job that has not been heard of
+    own = easy.slurm.submit("-N1")
+    easy.slurm.wait_for_state(own, "RUNNING")
+    wait_for(lambda: easy.queue()[own]["state"] == "RUNNING", "its start")
+    answer = easy.ask({"do": "job", "job": own, "pid": 1}, user="nobody")
+    assert not answer["ok"] and "another user" in answer["error"]
+
+
 def test_dependencies_are_slurms(easy):
     slurm = easy.slurm
     first = slurm.submit("-N1")
