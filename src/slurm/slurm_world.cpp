@@ -55,13 +55,14 @@ struct SlurmWorld::Its {
   JobId id = JobId::none;
   std::uint64_t number = 0;
   Owner owner{};
-  Submission shape{};      // as its user asked, without script and environment
-  Fingerprint print{};     // what Slurm said of it while it waited
-  bool runs = false;       // as far as the core knows
-  bool has_ended = false;  // this life was told to be over
-  Holding held{};          // without the order that is open
-  NodeSet on{};            // what Slurm says that it has
-  NodeSet keeps{};         // while Slurm takes the others
+  Submission shape{};        // as its user asked, without script and environment
+  Fingerprint print{};       // what Slurm said of it while it waited
+  bool runs = false;         // as far as the core knows
+  bool waits_again = false;  // after that
+  bool has_ended = false;    // this life was told to be over
+  Holding held{};            // without the order that is open
+  NodeSet on{};              // what Slurm says that it has
+  NodeSet keeps{};           // while Slurm takes the others
   std::string batch_host{};
   Duration limit{};  // that Slurm has
   std::optional<Decision> order{};
@@ -497,7 +498,8 @@ void SlurmWorld::tell_changed(Its& its, const SlurmJob& job) {
 
 void SlurmWorld::compare_running(Its& its, const SlurmJob& job) {
   if (job.state == SlurmJob::State::pending) {
-    return over(its, its.end.value_or(EndState::node_fail), true, &job);
+    // Slurm lets it wait again, also where it was to be over: then it is ended there.
+    return over(its, its.end.value_or(EndState::node_fail), !its.end || its.requeue, &job);
   }
   if (its.end && now() >= its.end_again_at) order_end(its);
   if (job.state == SlurmJob::State::completing || job.state == SlurmJob::State::configuring) return;
@@ -590,6 +592,7 @@ void SlurmWorld::over(Its& its, EndState state, bool requeue, const SlurmJob* jo
     if (job->started != Time{} && job->ended >= job->started) told.ran = job->ended - job->started;
   }
   its.has_ended = true;
+  its.waits_again = requeue;
   its.runs = false;
   its.order.reset();
   its.stage = Its::Stage::none;
@@ -850,7 +853,12 @@ void SlurmWorld::give_up(Its& its) {
 
 void SlurmWorld::end(JobId id, EndState state, bool requeue) {
   Its* const its = find(id);
-  if (its == nullptr || its->has_ended || !its->runs) return;
+  if (its == nullptr || its->has_ended) return;
+  if (!its->runs) {
+    // It has ended in waiting again, say, before this was heard.
+    if (!requeue && its->stage != Its::Stage::start) ending_[its->number] = Time{};
+    return;
+  }
   if (its->end) {
     if (its->requeue && !requeue) {
       its->end = state;
@@ -875,14 +883,14 @@ void SlurmWorld::forget(std::uint64_t number) {
   Its* const its = find_number(number);
   if (its == nullptr) return;
   const SlurmJob* const job = there(number);
-  if (its->has_ended && job != nullptr && job->state != SlurmJob::State::over) {
-    its->has_ended = false;  // and waits again
+  if (its->has_ended && its->waits_again) {
+    its->has_ended = false;
     return;
   }
-  // If it has not ended it waited and was cancelled.
-  if (!its->has_ended) ending_[number] = Time{};
+  // It waited and was cancelled, or waits again although it is over.
+  if (job != nullptr && job->state != SlurmJob::State::over) ending_[number] = Time{};
   past_.insert(number);
-  must_ask_ = must_ask_ || !its->has_ended;
+  must_ask_ = true;
   jobs_.erase(its->id);
   ids_.erase(number);
 }
