@@ -484,7 +484,9 @@ void Controller::settle() {
     }
     for (const auto& ending : std::exchange(endings_, {})) orders_.emplace_back(ending);
     if (!is_lost_) {
-      for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
+      for (const std::uint64_t number : std::exchange(over_, {})) {
+        world_.forget(number, jobs_.numbers().id_of(number) != JobId::none);
+      }
     }
     judge_more();
   }

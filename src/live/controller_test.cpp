@@ -41,7 +41,9 @@ class SmallWorld final : public World {
     orders.push_back(fmt::format("end {}", index(id) + 1));
   }
   void deny(RequestId) override {}
-  void forget(std::uint64_t number) override { orders.push_back(fmt::format("forget {}", number)); }
+  void forget(std::uint64_t number, bool) override {
+    orders.push_back(fmt::format("forget {}", number));
+  }
   void add_to(Poller&) override {}
   void look() override {}
   Time next() const override { return happened.empty() ? kNever : Time{}; }

@@ -1126,7 +1126,7 @@ void LocalWorld::remove_kept(const Past& past) const {
   }
 }
 
-void LocalWorld::forget(std::uint64_t number) {
+void LocalWorld::forget(std::uint64_t number, bool) {
   clear(number);
   unlink(kept_of(number).c_str());
 }

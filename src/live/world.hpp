@@ -277,9 +277,10 @@ class World {
   virtual void end(JobId id, EndState state, bool requeue) = 0;
   /// Nobody else answers this request: the application is told that it is denied.
   virtual void deny(RequestId id) = 0;
-  /// A life of a job is over, also one after which it waits again: what it has left is removed. If
-  /// this has not told of an end, the job waited and was cancelled: it is over here as well.
-  virtual void forget(std::uint64_t number) = 0;
+  /// A life of a job is over: what it has left is removed. It waits again, whatever this has told
+  /// of it (a start that failed, say); or it is over, also where it waited and was cancelled, and
+  /// then it is over here as well.
+  virtual void forget(std::uint64_t number, bool waits_again) = 0;
 
   /// A program in a job has come by the controller's door: `peer` is its user, `first` its request
   /// `{"do": "job", ...}` (docs/formats/controller.md). True: the connection is this world's from

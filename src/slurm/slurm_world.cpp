@@ -55,14 +55,13 @@ struct SlurmWorld::Its {
   JobId id = JobId::none;
   std::uint64_t number = 0;
   Owner owner{};
-  Submission shape{};        // as its user asked, without script and environment
-  Fingerprint print{};       // what Slurm said of it while it waited
-  bool runs = false;         // as far as the core knows
-  bool waits_again = false;  // after that
-  bool has_ended = false;    // this life was told to be over
-  Holding held{};            // without the order that is open
-  NodeSet on{};              // what Slurm says that it has
-  NodeSet keeps{};           // while Slurm takes the others
+  Submission shape{};      // as its user asked, without script and environment
+  Fingerprint print{};     // what Slurm said of it while it waited
+  bool runs = false;       // as far as the core knows
+  bool has_ended = false;  // this life was told to be over
+  Holding held{};          // without the order that is open
+  NodeSet on{};            // what Slurm says that it has
+  NodeSet keeps{};         // while Slurm takes the others
   std::string batch_host{};
   Duration limit{};  // that Slurm has
   std::optional<Decision> order{};
@@ -592,7 +591,6 @@ void SlurmWorld::over(Its& its, EndState state, bool requeue, const SlurmJob* jo
     if (job->started != Time{} && job->ended >= job->started) told.ran = job->ended - job->started;
   }
   its.has_ended = true;
-  its.waits_again = requeue;
   its.runs = false;
   its.order.reset();
   its.stage = Its::Stage::none;
@@ -855,9 +853,7 @@ void SlurmWorld::end(JobId id, EndState state, bool requeue) {
   Its* const its = find(id);
   if (its == nullptr || its->has_ended) return;
   if (!its->runs) {
-    // It has ended in waiting again, say, before this was heard.
-    if (!requeue && its->stage != Its::Stage::start) ending_[its->number] = Time{};
-    return;
+    return;  // `forget` tells whether it is over
   }
   if (its->end) {
     if (its->requeue && !requeue) {
@@ -879,11 +875,11 @@ void SlurmWorld::deny(RequestId id) {
   }
 }
 
-void SlurmWorld::forget(std::uint64_t number) {
+void SlurmWorld::forget(std::uint64_t number, bool waits_again) {
   Its* const its = find_number(number);
   if (its == nullptr) return;
   const SlurmJob* const job = there(number);
-  if (its->has_ended && its->waits_again) {
+  if (waits_again) {
     its->has_ended = false;
     return;
   }

@@ -78,7 +78,7 @@ class SlurmWorld final : public World {
   void carry_out(const Decision& decision, const JobFacts& job) override;
   void end(JobId id, EndState state, bool requeue) override;
   void deny(RequestId id) override;
-  void forget(std::uint64_t number) override;
+  void forget(std::uint64_t number, bool waits_again) override;
   bool adopt(LineSocket& connection, const Owner& peer,
              const nlohmann::ordered_json& first) override;
   void add_to(Poller& poller) override;

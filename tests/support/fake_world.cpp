@@ -639,7 +639,7 @@ void FakeWorld::deny(RequestId id) {
   }
 }
 
-void FakeWorld::forget(std::uint64_t number) {
+void FakeWorld::forget(std::uint64_t number, bool) {
   const auto job = jobs_.find(number);
   if (job == jobs_.end()) complain(fmt::format("there is no job {} to be forgotten", number));
   if (job->second.stage == Stage::starting || job->second.stage == Stage::running) {

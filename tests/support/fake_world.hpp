@@ -66,7 +66,7 @@ class FakeWorld final : public World {
   void carry_out(const Decision& decision, const JobFacts& job) override;
   void end(JobId id, EndState state, bool requeue) override;
   void deny(RequestId id) override;
-  void forget(std::uint64_t number) override;
+  void forget(std::uint64_t number, bool waits_again) override;
   void add_to(Poller&) override {}
   void look() override;
   Time next() const override;
