@@ -615,9 +615,7 @@ void Controller::carry_out() {
       if (decision.kind == Decision::Kind::deny) {
         world_.deny(decision.request);
       } else if (decision.kind == Decision::Kind::set_limit) {
-        Decision limit = decision;
-        if (runs(decision.job)) limit.limit = end_of(decision.job);
-        world_.carry_out(limit, job);
+        if (runs(decision.job)) world_.set_limit(decision.job, end_of(decision.job));
       } else if (decision.kind == Decision::Kind::start ||
                  decision.kind == Decision::Kind::resize || suspends) {
         world_.carry_out(decision, job);

@@ -264,12 +264,14 @@ class World {
   /// cannot do it, it tells what the job is there, by `Arrived`.
   virtual void change(std::uint64_t number, const Submission& what) = 0;
   /// Does what was decided, a start, a resize or a suspension (a requeue or a cancel comes by
-  /// `end`), or a limit: when the controller will end a job that runs, at the earliest. Answers
+  /// `end`). Answers
   /// come as what happened, some at once. A start of a job whose `end` is set is answered by
   /// StartFailed. Of a job that is gone nothing is done: its end is the answer. One that is not
   /// suspended after all is told as `Resized`, with what it holds. What is kept of one that is
   /// lasts until `forget`.
   virtual void carry_out(const Decision& decision, const JobFacts& job) = 0;
+  /// When the controller will end this running job, at the earliest: for who ends jobs, too.
+  virtual void set_limit([[maybe_unused]] JobId id, [[maybe_unused]] Time limit) {}
   /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
   /// happens, but that one which was to wait again can be ended for good. Of a job that does not
   /// run here nothing happens: if its start comes after all, `end` is set in it. A job that ends by

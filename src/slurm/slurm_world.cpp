@@ -670,21 +670,21 @@ void SlurmWorld::order_end(Its& its) {
       [](Its&, const std::optional<SlurmError>&) {});
 }
 
+/// Slurm counts minutes, and ends a job some time after its limit: the controller is to be first.
+void SlurmWorld::set_limit(JobId id, Time when) {
+  Its* const its = find(id);
+  const SlurmJob* const job = its != nullptr && its->runs ? there(its->number) : nullptr;
+  if (job == nullptr || job->started == Time{} || when == kNever) return;
+  const Duration limit = clock_->wall(when) - job->started;
+  if (limit <= its->limit) return;
+  its->limit = limit;
+  ask(
+      *its, [&slurm = slurm_, number = its->number, limit] { slurm.set_limit(number, limit); },
+      [](Its&, const std::optional<SlurmError>&) {});
+}
+
 void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
   Its* const its = find(decision.job);
-  if (decision.kind == Decision::Kind::set_limit) {
-    if (its == nullptr || !its->runs) return;
-    const SlurmJob* const known = there(its->number);
-    if (known == nullptr || known->started == Time{}) return;
-    const Duration limit = clock_->wall(decision.limit) - known->started;
-    // Slurm counts minutes, and ends a job some time after its limit; the controller is to be
-    // first.
-    if (limit <= Duration{} || limit <= its->limit) return;
-    its->limit = limit;
-    return ask(
-        *its, [&slurm = slurm_, number = its->number, limit] { slurm.set_limit(number, limit); },
-        [](Its&, const std::optional<SlurmError>&) {});
-  }
   if (its == nullptr || its->has_ended) {
     if (decision.kind == Decision::Kind::start) {
       happen(event::StartFailed{decision.job, decision.id, now()});

@@ -76,6 +76,7 @@ class SlurmWorld final : public World {
   bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
   void change(std::uint64_t number, const Submission& what) override;
   void carry_out(const Decision& decision, const JobFacts& job) override;
+  void set_limit(JobId id, Time when) override;
   void end(JobId id, EndState state, bool requeue) override;
   void deny(RequestId id) override;
   void forget(std::uint64_t number, bool waits_again) override;
