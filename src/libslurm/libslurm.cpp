@@ -18,8 +18,9 @@
 #include <slurm/slurm_errno.h>
 #include <sys/wait.h>
 
-// It is in the library, and in no header.
+// They are in the library, and in no header.
 extern "C" char* slurm_job_reason_string(enum job_state_reason reason);
+extern "C" void slurm_xfree(void** item);
 
 namespace ductile {
 namespace {
@@ -300,8 +301,11 @@ std::optional<std::vector<SlurmJob>> LibSlurm::jobs() {
   jobs_at_ = owned->last_update - 1;
   std::vector<SlurmJob> jobs;
   jobs.reserve(owned->record_count);
-  for (const slurm_job_info_t& job : std::span(owned->job_array, owned->record_count)) {
+  for (slurm_job_info_t& job : std::span(owned->job_array, owned->record_count)) {
     jobs.push_back(job_of(job));
+    // That of 22.05 forgets it when it frees the message; it is nothing then.
+    void* comment = std::exchange(job.admin_comment, nullptr);
+    slurm_xfree(&comment);
   }
   return jobs;
 }
