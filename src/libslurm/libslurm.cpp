@@ -26,7 +26,7 @@ namespace ductile {
 namespace {
 
 constexpr auto kRetryBusy = std::chrono::milliseconds(5);
-constexpr int kMostRetries = 400;
+constexpr auto kMostRetries = std::chrono::seconds(2);
 
 std::string text(const char* given) { return given == nullptr ? "" : given; }
 Time wall(std::time_t seconds) { return Time(whole_seconds(std::max<std::time_t>(seconds, 0))); }
@@ -184,17 +184,17 @@ job_desc_msg_t descriptor_of(std::uint64_t number) {
 }
 
 void update(job_desc_msg_t& job, std::string_view what) {
-  for (int tries = 0;; ++tries) {
+  for (const auto end = std::chrono::steady_clock::now() + kMostRetries;;) {
     if (slurm_update_job(&job) == SLURM_SUCCESS) return;
     // slurmdbd has not yet told of the job's last change.
-    if (errno != ESLURM_JOB_SETTING_DB_INX || tries == kMostRetries) break;
+    if (errno != ESLURM_JOB_SETTING_DB_INX || std::chrono::steady_clock::now() >= end) break;
     std::this_thread::sleep_for(kRetryBusy);
   }
   fail(fmt::format("job {} cannot be {}", job.job_id, what));
 }
 
 Owned<resource_allocation_response_msg_t> allocate(job_desc_msg_t& job, std::uint64_t number) {
-  for (int tries = 0;; ++tries) {
+  for (const auto end = std::chrono::steady_clock::now() + kMostRetries;;) {
     resource_allocation_response_msg_t* answer = nullptr;
     if (slurm_allocate_resources(&job, &answer) == SLURM_SUCCESS) {
       Owned<resource_allocation_response_msg_t> owned(answer,
@@ -204,7 +204,7 @@ Owned<resource_allocation_response_msg_t> allocate(job_desc_msg_t& job, std::uin
       throw SlurmError(fmt::format("job {} cannot grow: its nodes are not free", number), false);
     }
     // Nodes that were left a moment ago are busy for a few milliseconds.
-    if (errno != ESLURM_NODES_BUSY || tries == kMostRetries) break;
+    if (errno != ESLURM_NODES_BUSY || std::chrono::steady_clock::now() >= end) break;
     std::this_thread::sleep_for(kRetryBusy);
   }
   fail(fmt::format("job {} cannot grow", number));

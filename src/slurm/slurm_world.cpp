@@ -675,6 +675,8 @@ void SlurmWorld::set_limit(JobId id, Time when) {
   Its* const its = find(id);
   const SlurmJob* const job = its != nullptr && its->runs ? there(its->number) : nullptr;
   if (job == nullptr || job->started == Time{} || when == kNever) return;
+  // Without accounts Slurm changes nothing any more of a job that was resized.
+  if (!facts_.keeps_accounts) return;
   const Duration limit = clock_->wall(when) - job->started;
   if (limit <= its->limit) return;
   its->limit = limit;
@@ -701,7 +703,10 @@ void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
     SlurmStart start{.number = its->number, .nodes = names_.names(decision.after.nodes)};
     const bool is_sized = its->shape.type != JobType::rigid;
     if (is_sized) start.processes = processes(*its, decision.after.nodes);
-    const Duration limit = decision.limit - now();
+    Duration limit = decision.limit - now();
+    // It cannot be changed later then: as it would be at the fewest nodes.
+    const bool is_last = !facts_.keeps_accounts && its->shape.type != JobType::rigid;
+    if (is_last) limit = limit * decision.after.count / std::max<Nodes>(its->shape.min, 1);
     if (decision.limit != kNever && limit > its->shape.walltime) start.limit = limit;
     return ask(
         *its, [&slurm = slurm_, start] { slurm.start(start); },
