@@ -408,6 +408,7 @@ void LibSlurm::split(std::uint64_t array, std::uint32_t task) {
   const std::string name = fmt::format("{}_{}", array, task);
   job.job_id_str = mutable_text(name);
   job.priority = 0;
+  job.alloc_sid = ALLOC_SID_USER_HOLD;  // the reason is not JobHeldAdmin then
   job_array_resp_msg_t* answer = nullptr;
   const int result = slurm_update_job2(&job, &answer);
   if (answer != nullptr) slurm_free_job_array_resp(answer);

@@ -16,6 +16,8 @@ from slurm import wait_for  # noqa: E402
 from slurm_controller import controlled  # noqa: E402
 
 
+pytestmark = pytest.mark.skipif(os.environ.get("DUCTILE_TEST_SLURM") != "all",
+                                reason="takes long: DUCTILE_TEST_SLURM=all, or ./test --slurm")
 ACCOUNTS = ["--accounting"] if os.environ.get("DUCTILE_TEST_SLURM") == "all" else []
 
 

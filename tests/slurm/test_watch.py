@@ -2,6 +2,7 @@
 the controller's again when it does."""
 
 import contextlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from slurm import PATIENCE, wait_for  # noqa: E402
 from slurm_controller import PROGRAM, controlled  # noqa: E402
+
+pytestmark = pytest.mark.skipif(os.environ.get("DUCTILE_TEST_SLURM") != "all",
+                                reason="takes long: DUCTILE_TEST_SLURM=all, or ./test --slurm")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from slurm_controller import controlled, fresh
 
 # Without accounts Slurm resizes each job once.
 IS_ACCOUNTED = os.environ.get("DUCTILE_TEST_SLURM") == "all"
+accounted = pytest.mark.skipif(not IS_ACCOUNTED, reason="takes long: DUCTILE_TEST_SLURM=all, or ./test --slurm")
 RESIZABLE = pathlib.Path(__file__).resolve().parent / "programs" / "resizable.py"
 
 
@@ -84,6 +85,7 @@ def test_malleable_jobs_shrink_for_others_and_grow_again(controller):
     wait_for(lambda: not controller.queue(), "no job")
 
 
+@accounted
 def test_a_program_that_refuses_keeps_its_nodes(controller):
     slurm = controller.slurm
     large = slurm.submit(script=resizable(how="refuse", options="#DUCTILE --type malleable -N 6 --min-nodes 2"))
@@ -93,6 +95,7 @@ def test_a_program_that_refuses_keeps_its_nodes(controller):
     assert len(slurm.nodes_of(large)) == 6 and len(hosts(controller, large)) == 6
 
 
+@accounted
 def test_what_is_done_behind_its_back_is_noticed(easy):
     slurm = easy.slurm
     first = slurm.submit("-N8")
@@ -109,6 +112,7 @@ def test_what_is_done_behind_its_back_is_noticed(easy):
     wait_for(lambda: easy.queue()[first]["nodes"] == 2, "two nodes")
 
 
+@accounted
 def test_tasks_of_an_array_are_jobs(easy):
     slurm = easy.slurm
     slurm.submit("-N1", "--array=0-4", script="#!/bin/sh\necho $SLURM_ARRAY_TASK_ID > task.$SLURM_ARRAY_TASK_ID\n")
@@ -116,11 +120,13 @@ def test_tasks_of_an_array_are_jobs(easy):
     wait_for(lambda: not easy.queue(), "no job")
 
 
+@accounted
 def test_who_waits_for_an_allocation_gets_it(easy):
     done = easy.slurm.call("salloc", "-N2", "-t", "1", "sh", "-c", "echo $SLURM_JOB_NUM_NODES")
     assert done.stdout == "2\n"
 
 
+@accounted
 def test_what_cannot_be_kept_is_held_and_says_why(easy):
     slurm = easy.slurm
     slurm.call("scontrol", "create", "reservation", "Reservation=soon", "StartTime=now+60minutes", "Duration=5",
@@ -133,6 +139,7 @@ def test_what_cannot_be_kept_is_held_and_says_why(easy):
     slurm.call("scontrol", "delete", "ReservationName=soon")
 
 
+@accounted
 def test_a_program_of_another_user_is_refused(easy):
     job = easy.slurm.submit("-N1", user="nobody")
     easy.slurm.wait_for_state(job, "RUNNING")
@@ -146,6 +153,7 @@ def test_a_program_of_another_user_is_refused(easy):
     assert not answer["ok"] and "another user" in answer["error"]
 
 
+@accounted
 def test_dependencies_are_slurms(easy):
     slurm = easy.slurm
     first = slurm.submit("-N1")
@@ -158,6 +166,7 @@ def test_dependencies_are_slurms(easy):
     slurm.wait_for_state(second, "RUNNING")
 
 
+@accounted
 def test_a_node_that_fails_is_given_to_nobody(easy):
     slurm = easy.slurm
     job = slurm.submit("-N8", "--no-requeue")
@@ -174,6 +183,7 @@ def test_a_node_that_fails_is_given_to_nobody(easy):
     assert slurm.nodes_of(other) == ["n3"]
 
 
+@accounted
 @pytest.mark.parametrize("who", ["controller", "slurmctld"])
 def test_nothing_is_lost_when_one_dies(controller, who):
     slurm = controller.slurm
