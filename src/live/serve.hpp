@@ -42,7 +42,8 @@ struct ServeSettings {
   Platform platform{};
   /// Of Slurm, whose jobs these are; empty: this machine is the cluster.
   std::string partition{};
-  /// A file that is removed when the controller is there: of Slurm (slurm/watch.hpp); none if empty.
+  /// A file that is removed when the controller is there: of Slurm (slurm/watch.hpp); none if
+  /// empty.
   std::string hands_over{};
   std::string policy = "easy";
   /// Of users, by their ids, for `order=fairshare`; `with_shares` puts them into the policy.
