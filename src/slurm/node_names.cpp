@@ -21,7 +21,7 @@ NodeNames::NodeNames(std::string path) : path_(std::move(path)) {
   std::string line;
   for (std::size_t number = 1; std::getline(file, line); ++number) {
     const Place place{.file = path_, .line = number};
-    const bool is_name = !line.empty() && is_printable(line) && line.find(' ') == line.npos;
+    const bool is_name = !line.empty() && is_printable(line) && line.find(' ') == std::string::npos;
     if (!is_name) {
       throw InputError(place, "it is no name of a node",
                        "put the file back as it was; its lines are the numbers of the nodes");

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class NodeNamesTest : public ::testing::Test {
- protected:
+ public:
   std::string path = ::testing::TempDir() + "nodes";
   void SetUp() override { std::filesystem::remove(path); }
   void write(const std::string& text) const { std::ofstream(path) << text; }

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 class SubmittedTest : public ::testing::Test {
- protected:
+ public:
   SubmittedTest() {
     names.add({"n1", "n2", "n3", "n4"});
     for (const char* name : {"n1", "n2", "n3", "n4"}) machine[name] = {.name = name, .cpus = 16};

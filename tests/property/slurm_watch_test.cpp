@@ -13,7 +13,7 @@ namespace ductile::testing {
 namespace {
 
 class WatchTest : public ::testing::Test {
- protected:
+ public:
   WatchTest() { std::filesystem::remove(file); }
   SlurmJob::State state(std::uint64_t number) { return slurm.all().at(number).job.state; }
   bool is_held(std::uint64_t number) { return slurm.all().at(number).job.is_held; }
