@@ -460,9 +460,10 @@ void SlurmWorld::compare(Its& its, const SlurmJob* job) {
 }
 
 void SlurmWorld::compare_waiting(Its& its, const SlurmJob& job) {
-  using State = SlurmJob::State;
-  if (job.state == State::running || job.state == State::suspended) return started(its, job);
-  if (job.state != State::pending) return;  // it is being set up, or was before it waited again
+  if (job.state == SlurmJob::State::running || job.state == SlurmJob::State::suspended)
+    return started(its, job);
+  if (job.state != SlurmJob::State::pending)
+    return;  // it is being set up, or was before it waited again
   if (its.stage == Its::Stage::start) {
     if (job.is_held) {
       // The release did not come, or it was taken back.
