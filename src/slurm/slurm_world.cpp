@@ -435,6 +435,7 @@ bool SlurmWorld::split(const SlurmJob& job) {
       for (const std::uint32_t task : each) slurm_.split(id, task);
     } catch (const SlurmError& error) {
       spdlog::warn("{}", error.what());
+      return {};  // it is tried again later
     }
     return [this, number] {
       splitting_.erase(number);
@@ -623,6 +624,12 @@ void SlurmWorld::settle(Its& its, const Holding& held, bool is_done) {
 
 // ---- Orders -------------------------------------------------------------------------------------
 
+/// What comes of it the next look at Slurm tells.
+template <class Call>
+void SlurmWorld::ask(Its& its, Call call) {
+  ask(its, std::move(call), [](Its&, const std::optional<SlurmError>&) {});
+}
+
 template <class Call, class Then>
 void SlurmWorld::ask(Its& its, Call call, Then then) {
   ++its.away;
@@ -654,21 +661,16 @@ void SlurmWorld::hold(Its& its) {
   const SlurmJob* const job = there(its.number);
   const bool was_released = job != nullptr && !job->is_held && its.stage != Its::Stage::start;
   const std::string comment = was_released ? released(*job) : "";
-  ask(
-      its,
-      [&slurm = slurm_, number = its.number, least, most, required, comment] {
-        slurm.hold(number, least, most, required, comment);
-      },
-      // What it is then the next look at Slurm tells: it may have started before.
-      [](Its&, const std::optional<SlurmError>&) {});
+  ask(its, [&slurm = slurm_, number = its.number, least, most, required, comment] {
+    slurm.hold(number, least, most, required, comment);
+  });
 }
 
 void SlurmWorld::order_end(Its& its) {
   its.end_again_at = now() + kAgain;
-  ask(
-      its,
-      [&slurm = slurm_, number = its.number, requeue = its.requeue] { slurm.end(number, requeue); },
-      [](Its&, const std::optional<SlurmError>&) {});
+  ask(its, [&slurm = slurm_, number = its.number, requeue = its.requeue] {
+    slurm.end(number, requeue);
+  });
 }
 
 /// Slurm counts minutes, and ends a job some time after its limit: the controller is to be first.
@@ -681,9 +683,7 @@ void SlurmWorld::set_limit(JobId id, Time when) {
   const Duration limit = clock_->wall(when) - job->started;
   if (limit <= its->limit) return;
   its->limit = limit;
-  ask(
-      *its, [&slurm = slurm_, number = its->number, limit] { slurm.set_limit(number, limit); },
-      [](Its&, const std::optional<SlurmError>&) {});
+  ask(*its, [&slurm = slurm_, number = its->number, limit] { slurm.set_limit(number, limit); });
 }
 
 void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
@@ -706,13 +706,10 @@ void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
     if (is_sized) start.processes = processes(*its, decision.after.nodes);
     Duration limit = decision.limit - now();
     // It cannot be changed later then: as it would be at the fewest nodes.
-    const bool is_last = !facts_.keeps_accounts && its->shape.type != JobType::rigid;
-    if (is_last) limit = limit * decision.after.count / std::max<Nodes>(its->shape.min, 1);
+    if (!facts_.keeps_accounts && is_sized)
+      limit = limit * decision.after.count / std::max<Nodes>(its->shape.min, 1);
     if (decision.limit != kNever && limit > its->shape.walltime) start.limit = limit;
-    return ask(
-        *its, [&slurm = slurm_, start] { slurm.start(start); },
-        // Whether it starts the next look at Slurm tells: one that is still held does not.
-        [](Its&, const std::optional<SlurmError>&) {});
+    return ask(*its, [&slurm = slurm_, start] { slurm.start(start); });
   }
   if (!its->runs) return;
   if (decision.stops()) {
@@ -858,9 +855,7 @@ void SlurmWorld::give_up(Its& its) {
 void SlurmWorld::end(JobId id, EndState state, bool requeue) {
   Its* const its = find(id);
   if (its == nullptr || its->has_ended) return;
-  if (!its->runs) {
-    return;  // `forget` tells whether it is over
-  }
+  if (!its->runs) return;  // `forget` tells whether it is over
   if (its->end) {
     if (its->requeue && !requeue) {
       its->end = state;
@@ -913,9 +908,7 @@ void SlurmWorld::order_change(Its& its) {
   const Duration limit = its.shape.walltime;
   if (limit > Duration{} && limit != job->limit) {
     its.print.limit = limit;
-    ask(
-        its, [&slurm = slurm_, number = its.number, limit] { slurm.set_limit(number, limit); },
-        [](Its&, const std::optional<SlurmError>&) {});
+    ask(its, [&slurm = slurm_, number = its.number, limit] { slurm.set_limit(number, limit); });
   }
   if (!its.runs && !its.order) hold(its);
 }
@@ -955,6 +948,7 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
     its->end = known.facts.end;
     its->requeue = known.facts.requeue;
     const bool starts = known.open && known.open->kind == Decision::Kind::start;
+    bool never_came = false;
     its->runs = known.runs && !starts;
     its->request = known.request;
     const SlurmJob* const job = there(its->number);
@@ -970,17 +964,11 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
     if (starts) {
       its->held = {};
       its->on = {};
-      its->order = known.open;
-      its->stage = Its::Stage::start;
-      its->give_up_at = now() + settings_.start_limit;
-      if (job != nullptr && job->state == SlurmJob::State::pending && job->is_held) {
-        its->order.reset();  // it never came
-        its->stage = Its::Stage::none;
-        its->give_up_at = kNever;
-        ids_[its->number] = its->id;
-        jobs_[its->id] = std::move(its);
-        carry_out(*known.open, known.facts);
-        continue;
+      never_came = job != nullptr && job->state == SlurmJob::State::pending && job->is_held;
+      if (!never_came) {
+        its->order = known.open;
+        its->stage = Its::Stage::start;
+        its->give_up_at = now() + settings_.start_limit;
       }
     } else if (known.open) {
       its->order = known.open;
@@ -991,6 +979,7 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
     }
     ids_[its->number] = its->id;
     jobs_[its->id] = std::move(its);
+    if (never_came) carry_out(*known.open, known.facts);
   }
   for (const auto& [number, job] : there_) {
     if (!is_ours(job) || ids_.contains(number) || !past.knows(number)) continue;
@@ -1029,7 +1018,10 @@ bool SlurmWorld::adopt(LineSocket& connection, const Owner& peer, const Json& fi
   if (at == first.end() || !at->is_number_unsigned()) return false;
   const auto number = at->get<std::uint64_t>();
   Its* const its = find_number(number);
-  if (its != nullptr && !may_speak_for(*its, peer)) {
+  const SlurmJob* const job = there(number);
+  const bool is_anothers = (its != nullptr && !may_speak_for(*its, peer)) ||
+                           (job != nullptr && peer.user != 0 && job->owner.user != peer.user);
+  if (is_anothers) {
     refuse(connection, "this job is another user's");
     return true;
   }
@@ -1045,10 +1037,6 @@ bool SlurmWorld::adopt(LineSocket& connection, const Owner& peer, const Json& fi
                            ? "this job is over"
                            : "too many programs of this user wait for their jobs");
     return true;
-  }
-  if (its == nullptr && peer.user != 0) {
-    const SlurmJob* const job = there(number);
-    if (job != nullptr && job->owner.user != peer.user) return false;
   }
   early_.push_back({.connection = std::move(connection),
                     .number = number,

@@ -139,6 +139,8 @@ class SlurmWorld final : public World {
   // ---- Orders
   /// Makes a call about a job; what it returns is done here if the job is still there. A refusal,
   /// or silence, is handed on.
+  template <class Call>
+  void ask(Its& its, Call call);
   template <class Call, class Then>
   void ask(Its& its, Call call, Then then);
   void hold(Its& its);

@@ -43,6 +43,7 @@
 #include "scheduling/invariants.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/snapshot.hpp"
+#include "support/death.hpp"
 #include "support/fake_world.hpp"
 #include "support/seeds.hpp"
 
@@ -55,14 +56,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-/// The controller dies.
-struct Death {};
-std::uint64_t moments_left = 0;  // until it does; 0: never
-
-void count_moment(Moment) {
-  if (moments_left > 0 && --moments_left == 0) throw Death{};
-}
 
 /// How much of its work a controller does in one go: on a slow machine a turn is over soon.
 struct Haste {

@@ -34,6 +34,7 @@
 #include "live/journal.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/invariants.hpp"
+#include "support/death.hpp"
 #include "support/fake_slurm.hpp"
 #include "support/fake_world.hpp"
 #include "support/seeds.hpp"
@@ -43,14 +44,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-/// The controller dies.
-struct Death {};
-std::uint64_t moments_left = 0;  // until it does; 0: never
-
-void count_moment(Moment) {
-  if (moments_left > 0 && --moments_left == 0) throw Death{};
-}
 
 constexpr std::string_view kPolicies[] = {"easy",          "fcfs",     "mebf", "elastic",
                                           "equipartition", "equigrow", "dbes", "tide"};
