@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from conftest import PATIENT, example
+from conftest import PATIENCE, PATIENT, example
 from test_watts import draws, metered, power  # noqa: F401
 
 TICK = 30  # s
@@ -185,7 +185,7 @@ def test_metrics_tell_how_it_is_kept(powered):
     c = powered("--metrics", port, "--corridor", "500..inf")
 
     def lines():
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
             return dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#")
 
     c.wait_for(lambda: float(lines()["ductile_power_outside_seconds_total"]) > 0.5, "some time outside")

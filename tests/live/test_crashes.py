@@ -11,7 +11,7 @@ import random
 import subprocess
 import time
 
-from conftest import PROGRAM, example
+from conftest import PATIENCE, PROGRAM, example
 
 CRASHES = int(os.environ.get("DUCTILE_TEST_CRASHES", 12))
 SEED = int(os.environ.get("DUCTILE_TEST_SEED", random.SystemRandom().randrange(10 ** 6)))
@@ -81,7 +81,7 @@ def test_it_dies_at_any_moment(cluster):
 
     def ask(*words):
         done = subprocess.run([PROGRAM, *map(str, words)], env=c.environment, cwd=c.folder, text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=PATIENCE)
         assert done.returncode in (0, 1, 2), done
         return done
 

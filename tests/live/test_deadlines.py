@@ -7,7 +7,7 @@ import socket
 import time
 
 import pytest
-from conftest import example, limit, processes_with
+from conftest import PATIENCE, example, limit, processes_with
 
 
 def processes_of(c, job, name):
@@ -58,7 +58,7 @@ def test_an_order_that_is_not_answered_is_withdrawn(cluster, silent):
 
 def ask_manager(c, job, request):
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(60)
+        connection.settimeout(PATIENCE)
         connection.connect(str(c.state / "jobs" / str(job) / "control"))
         connection.sendall(json.dumps(request).encode() + b"\n")
         return json.loads(connection.makefile().readline())

@@ -13,13 +13,13 @@ import threading
 import time
 
 import pytest
-from conftest import AS_ROOT, PROGRAM, Stopwatch, processes_with
+from conftest import AS_ROOT, PATIENCE, PROGRAM, Stopwatch, processes_with
 
 
 def connect(cluster):
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(cluster.socket)
-    connection.settimeout(20)
+    connection.settimeout(PATIENCE)
     return connection
 
 
@@ -210,7 +210,7 @@ def test_a_file_that_blocks_blocks_nobody(cluster):
     reader = subprocess.Popen(["cat", c.folder / "fifo"], stdout=subprocess.PIPE, text=True)
     try:
         c.wait_for(lambda: c.run("submit", "--wait", "-o", "fifo", c.script("echo written")), "a reader")
-        assert reader.communicate(timeout=20)[0] == "written\n"
+        assert reader.communicate(timeout=PATIENCE)[0] == "written\n"
     finally:
         reader.kill()
 
@@ -344,9 +344,9 @@ def test_one_client_at_its_worst_delays_nobody(cluster):
     answers = other.makefile()
     for name, request in WORST.items():
         worst = connect(c)
-        worst.settimeout(60)
+        worst.settimeout(PATIENCE)
         worst.sendall(json.dumps(request(first)).encode() + b"\n")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         done, longest = b"", 0
         worst.setblocking(False)
         while not done.endswith(b"\n"):
@@ -364,7 +364,7 @@ def test_one_client_at_its_worst_delays_nobody(cluster):
     c.ask({"do": "cancel", "jobs": sorted({row["array_job"] or row["job"] for row in c.queue().values()})})
 
 
-def longest_of(c, other, job, still, patience=60):
+def longest_of(c, other, job, still, patience=PATIENCE):
     """How long one more client waited at worst for the row of a job, as long as `still` says."""
     answers, longest, deadline = other.makefile(), 0, time.monotonic() + patience
     while still():
@@ -443,7 +443,7 @@ def test_what_a_user_may_change_is_limited(cluster):
            "changes = [ask({'do': ['hold', 'release'][i % 2], 'jobs': [job]}) for i in range(6)]\n"
            "print(json.dumps([changes, ask({'do': 'cancel', 'jobs': [job]}), job]))\n")
     config = c.submit("-N", 2, "/bin/sleep", 1000)  # nothing of it starts
-    done = subprocess.run(c.of_nobody("/usr/bin/python3", "-c", ask, c.socket), text=True, capture_output=True, timeout=120)
+    done = subprocess.run(c.of_nobody("/usr/bin/python3", "-c", ask, c.socket), text=True, capture_output=True, timeout=PATIENCE)
     changes, cancelled, _ = json.loads(done.stdout)
     assert [each["ok"] for each in changes] == [True] * 3 + [False] * 3, changes
     assert "you have changed more than 20000 jobs of late" in changes[-1]["error"]

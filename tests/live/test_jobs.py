@@ -369,7 +369,7 @@ def test_metrics_are_answered(cluster):
     c.wait_for_end(rigid)
 
     def scrape():
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
             assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
             return answer.read().decode()
     text = scrape()
@@ -392,7 +392,7 @@ def test_metrics_are_answered(cluster):
     assert "ductile_resize_pause_seconds_count 1\n" in text
     # Another controller at the same port is an error, not a riddle.
     other = subprocess.run([PROGRAM, "serve", "--local", "1x1", "--state", c.folder / "other",
-                            "--metrics", str(port)], capture_output=True, text=True, timeout=60)
+                            "--metrics", str(port)], capture_output=True, text=True, timeout=PATIENCE)
     assert other.returncode == 2 and "--metrics" in other.stderr
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from conftest import example
+from conftest import PATIENCE, example
 
 
 def nodes(c):
@@ -87,7 +87,7 @@ def test_nodes_with_other_cores(cluster):
     for local in ("4x1", "2x1", "1x4"):
         c.arguments[c.arguments.index("--local") + 1] = local
         c.launch()
-        assert c.server.wait(timeout=60) == 2
+        assert c.server.wait(timeout=PATIENCE) == 2
         said = (f"job {job} (process {c.manager_of(job)}) runs on nodes with 2 cores, and they are to have "
                 f"{local[-1]} now; serve nodes with 2 cores")
         assert said in c.log.read_text()

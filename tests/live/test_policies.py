@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import PROGRAM, Cluster, example
+from conftest import PATIENCE, PROGRAM, Cluster, example
 
 JACOBI = ["60", "60", "60", "10"]
 
@@ -59,7 +59,7 @@ def expected():
     """What the programs say when they are never resized."""
     def output(*words):
         return subprocess.run(["mpiexec.mpich", "-n", "1", *words], capture_output=True, text=True,
-                              timeout=60, check=True).stdout
+                              timeout=PATIENCE, check=True).stdout
 
     return {"jacobi": output(example("jacobi", "mpich"), *JACOBI),
             "evolving": output(example("evolving", "mpich"), "40").splitlines()[-1]}

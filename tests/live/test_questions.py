@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import PROGRAM, example
+from conftest import PATIENCE, PROGRAM, example
 
 
 def test_explain_and_predict(cluster):
@@ -69,7 +69,7 @@ def test_explain_and_predict(cluster):
                    for _ in range(20)]
     assert c.ask({"do": "queue"})["ok"]
     for connection in connections:
-        out, error = connection.communicate(timeout=60)
+        out, error = connection.communicate(timeout=PATIENCE)
         assert connection.returncode == 0 or "too many questions" in error, error
         assert connection.returncode == 1 or json.loads(out)["ok"]
 
@@ -311,7 +311,7 @@ def test_others_are_told_by_number_and_nodes_only(cluster):
     def as_nobody(*words):
         return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
                                *map(str, words)], env=c.environment, cwd=c.folder, text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=PATIENCE)
 
     mine = c.submit("-N", 2, "-J", "secret", "/bin/sleep", 100)
     c.wait_for_size(mine, 2)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import example, processes_with
+from conftest import example
 
 
 def start(c, mpi, nodes, least=1, most=4, program="until", *more):
@@ -112,8 +112,7 @@ def test_a_job_that_loses_its_node_before_it_is_suspended_is_resumed(cluster):
              example("until", "mpich"), c.folder / "done", 100)
     job = c.submit(*words)
     c.wait_for_size(job, 2)
-    stopped = [pid for pid in processes_with(f"DUCTILE_JOB_FOLDER={c.state}/jobs/{job}") if pid != c.manager_of(job)]
-    for pid in stopped:  # it does not answer
+    for pid in c.program_of(job):  # it does not answer
         os.kill(pid, signal.SIGSTOP)
     c.run("suspend", job)
     c.run("drain", "--down", "0")

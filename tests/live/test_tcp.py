@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import AS_ROOT, PROGRAM
+from conftest import AS_ROOT, PATIENCE, PROGRAM
 
 PATH = os.environ["PATH"] + ":/usr/sbin"
 
@@ -75,12 +75,12 @@ def served(cluster, munge):
 def queue(c, munge, **variables):
     return subprocess.run([PROGRAM, "queue", "--json", "--socket", f"localhost:{c.port}"],
                           env=dict(os.environ, DUCTILE_MUNGE_SOCKET=munge.socket, **variables), text=True,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=PATIENCE)
 
 
 def greeted(c):
     connection = socket.create_connection(("127.0.0.1", c.port))
-    connection.settimeout(60)
+    connection.settimeout(PATIENCE)
     lines = connection.makefile()
     hello = json.loads(lines.readline())
     assert hello["ductile"] == 1 and len(hello["nonce"]) == 32
@@ -97,7 +97,7 @@ def test_commands_ask_by_tcp(served, munge):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["policy"] == "easy"
     submitted = subprocess.run(
-        [PROGRAM, "submit", "--wait", "true"], capture_output=True, text=True, timeout=60,
+        [PROGRAM, "submit", "--wait", "true"], capture_output=True, text=True, timeout=PATIENCE,
         env=dict(os.environ, DUCTILE_MUNGE_SOCKET=munge.socket, DUCTILE_SOCKET=f"127.0.0.1:{served.port}"))
     assert submitted.returncode == 0, submitted.stderr
     assert "submitted job 1" in submitted.stdout
@@ -195,7 +195,7 @@ def test_a_controller_of_another_user_is_not_trusted(served, munge):
             connection.sendall(json.dumps({"ok": True, "credential": credential}).encode() + b"\n")
             assert (lines.readline() != "") == trusted
             connection.close()
-            _, err = asks.communicate(timeout=60)
+            _, err = asks.communicate(timeout=PATIENCE)
             assert ("runs as user 65534" in err) != trusted, err
 
 

@@ -158,7 +158,7 @@ def test_an_operator_gets_in_without_a_descriptor(cluster):
     there = []
     for _ in range(20):
         there.append(connection_to(c))
-        assert {job} == {row["job"] for row in c.ask({"do": "queue"}, timeout=20)["jobs"]}
+        assert {job} == {row["job"] for row in c.ask({"do": "queue"}, timeout=PATIENCE)["jobs"]}
     assert "an operator needs a connection" in c.log.read_text()
     assert "no connection can be taken now" not in c.log.read_text()
     for connection in there:

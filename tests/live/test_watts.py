@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from conftest import PATIENT, example
+from conftest import PATIENCE, PATIENT, example
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def test_metrics_tell_what_jobs_draw(metered):
     job = c.submit("-N", 1, c.script(PATIENT))
     draws(c, job, 150, 150, 150, 150)
     measured(c, job, 150)
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer:
         text = answer.read().decode()
     assert "ductile_jobs_measured 1\n" in text and "ductile_jobs_measured_watts 150\n" in text
     c.run("cancel", job)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from conftest import PROGRAM, Job, example
+from conftest import PATIENCE, PROGRAM, Job, example
 
 MPI, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 HOSTS = ["h1", "h2", "h3", "h4"]
@@ -94,13 +94,13 @@ def main():
     # Two processes on each of two hosts: on both the first core and the second one.
     threads = subprocess.run(
         [PROGRAM, "run", "-n", "4", "-c", "1", *map(str, options), "--", example("threads", MPI)],
-        stdout=subprocess.PIPE, text=True, timeout=60)
+        stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
     # A daemon that a process leaves on another host.
     daemon = ("import subprocess as s, time; s.Popen(['sleep', '1234'], start_new_session=True, "
               "stdout=s.DEVNULL, stderr=s.DEVNULL); time.sleep(0.2)")
     left = subprocess.run(
         [PROGRAM, "run", "--kind", "rigid", "-n", "3", "--mpi", MPI, *map(str, options), "--",
-         sys.executable, "-c", daemon], capture_output=True, text=True, timeout=60)
+         sys.executable, "-c", daemon], capture_output=True, text=True, timeout=PATIENCE)
     daemons = subprocess.run(["pgrep", "-fx", "sleep 1234"], capture_output=True, text=True).stdout
     print(json.dumps({"threads": threads.stdout, "daemons": daemons,
                       "left": left.stderr, "steps": steps, "code": code, "out": out, "err": err,

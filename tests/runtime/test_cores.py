@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import example, run
+from conftest import PATIENCE, example, run
 
 CORES = sorted(os.sched_getaffinity(0))
 
@@ -56,7 +56,7 @@ def test_a_program_is_bound_as_by_its_own_launcher(mpi):
     example("jacobi", mpi)
     plain = subprocess.run(
         [f"mpiexec.{mpi}", *(["--allow-run-as-root"] if mpi == "openmpi" else []), *words, "sh", "-c",
-         script], capture_output=True, text=True, timeout=60)
+         script], capture_output=True, text=True, timeout=PATIENCE)
     done = run("run", "--kind", "rigid", "--mpi", mpi, *words, "--", "sh", "-c", script)
     assert sorted(done.stdout.splitlines()) == sorted(plain.stdout.splitlines()), plain.stderr
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import connect, example, left_in_shared_memory, limit, processes_with
+from conftest import PATIENCE, connect, example, left_in_shared_memory, limit, processes_with
 
 COMMIT, ABORT, EITHER = "resized", "aborted", "either"
 
@@ -127,7 +127,7 @@ def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
         assert (status["size"], status["connected"]) == (size, size), fault
     stop.touch()
     if len(walk) > 20:  # takes longer than a stranger is waited for
-        silent.settimeout(20)
+        silent.settimeout(PATIENCE)
         assert silent.recv(1) == b""
     code, out, err = job.finish()
     # A launcher may have complained about what an old generation did after the commit.

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import PROGRAM, check, example
+from conftest import PATIENCE, PROGRAM, check, example
 from job_controller import JobController
 
 
@@ -41,7 +41,7 @@ class Run:
 
     def finish(self):
         self.stop.touch()
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=PATIENCE)
         check(err)
         assert (self.process.returncode, out) == (0, "right\n"), err
         return err

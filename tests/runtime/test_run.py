@@ -230,7 +230,7 @@ def test_the_library_of_the_other_mpi(mpi, tmp_path):
     subprocess.run([f"mpicc.{mpi}", ROOT / "examples/jacobi/jacobi.c", "-o", program, "-lm",
                     f"-I{ROOT}/include", f"-L{libraries}", f"-Wl,-rpath,{libraries}",
                     f"-lductile-app-{other}"], check=True, stderr=subprocess.DEVNULL)
-    done = subprocess.run([program, "30", "30", "10"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, "30", "30", "10"], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0
     assert f"link it with libductile-app-{mpi}" in done.stderr
 
@@ -354,7 +354,7 @@ def test_much_output_comes_whole():
 
 def test_ends_when_nobody_reads(mpi):
     command = f"'{PROGRAM}' run -n 2 -- '{example('jacobi', mpi)}' 30 30 1000000 | head -1"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout.startswith("iteration 0 ")
 
 
@@ -490,7 +490,7 @@ def hello(token, generation=0, rank=0, size=2, version=VERSION):
 
 def is_closed(connection):
     """By the other side, before long."""
-    connection.settimeout(20)
+    connection.settimeout(PATIENCE)
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:
@@ -543,7 +543,7 @@ def test_a_library_of_another_version_is_told(start, version, options, mpi="mpic
     variables = job.environment()
     words = f"version {version} of the protocol, not {VERSION}; link the program with the libductile-app"
     with connect(variables["DUCTILE_MANAGER"]) as connection:
-        connection.settimeout(20)
+        connection.settimeout(PATIENCE)
         connection.sendall(hello(variables["DUCTILE_TOKEN"], version=version) + bytes(1 << 20))
         answer = connection.makefile("rb").read()
         connection.sendall(b"more")
@@ -560,7 +560,7 @@ def test_who_is_refused_may_not_stay(start, tmp_path, mpi="mpich"):
     variables = job.environment()
     with connect(variables["DUCTILE_MANAGER"]) as connection:
         connection.sendall(hello(variables["DUCTILE_TOKEN"], version=VERSION - 1))
-        connection.settimeout(20)
+        connection.settimeout(PATIENCE)
         assert connection.makefile("rb").read()
         end = time.monotonic() + PATIENCE
         with pytest.raises(BrokenPipeError):
@@ -826,11 +826,11 @@ def test_another_user_gives_no_orders(start):
         folder.chmod(folder.stat().st_mode | 0o055)
         folder = folder.parent
     stranger = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
-                "s.settimeout(20); s.sendall(b'{\"do\":\"stop\"}\\n'); print(s.recv(100))")
+                "s.settimeout(100); s.sendall(b'{\"do\":\"stop\"}\\n'); print(s.recv(100))")
 
     def as_nobody():
         return subprocess.run([sys.executable, "-c", stranger, job.socket], user=65534, group=65534,
-                              extra_groups=[], capture_output=True, text=True, timeout=60)
+                              extra_groups=[], capture_output=True, text=True, timeout=PATIENCE)
 
     assert "PermissionError" in as_nobody().stderr
     os.chmod(job.socket, 0o666)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import example, run
+from conftest import PATIENCE, example, run
 
 
 def events(mpi, tmp_path, arguments, *options, code=0):
@@ -21,7 +21,7 @@ def test_goes_on_in_the_time_of_its_new_size(mpi, start):
     job.wait_until_connected()
     done = job.resize(4)
     assert done.returncode == 0, done.stderr
-    job.process.communicate(timeout=60)
+    job.process.communicate(timeout=PATIENCE)
     assert job.process.returncode == 0
 
 

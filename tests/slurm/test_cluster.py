@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from slurm import PATIENCE, SCRIPT, descendants, is_alive, running, wait_for
+from slurm import PATIENCE, SCRIPT, descendants, is_alive, name_of, running, wait_for
 
 
 def test_runs_jobs(bare):
@@ -98,7 +98,7 @@ def with_a_job(folder):
     guard = int((folder / "guard.pid").read_text())
 
     def sleepers():
-        return [pid for pid in descendants(guard) if "sleep" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
+        return [pid for pid in descendants(guard) if "sleep" in name_of(pid)]
 
     wait_for(lambda: len(sleepers()) == 3, "its three processes")
     return {guard, *descendants(guard)}

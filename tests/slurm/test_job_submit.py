@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from slurm import JOB_SUBMIT, as_user, running, wait_for
+from slurm import JOB_SUBMIT, PATIENCE, as_user, running, wait_for
 
 # As `dofile` calls it, without a file that the user slurm may not be allowed to read.
 AS_CALLED = f"(function()\n{JOB_SUBMIT.read_text()}\nend)()\n"
@@ -160,7 +160,7 @@ def test_allocations_wait_too(adaptive):
     job = int(wait_for(lambda: adaptive.call("squeue", "-h", "-o", "%i").stdout, "the allocation"))
     assert text_of(adaptive, job) == ["ductile:1", "type=rigid", "nodes=2"]
     adaptive.release(job, "n5", "n6")
-    out, errors = waiting.communicate(timeout=60)
+    out, errors = waiting.communicate(timeout=PATIENCE)
     assert sorted(out.split()) == ["n5", "n6"], errors
 
 

@@ -7,6 +7,8 @@ import select
 import socket
 import time
 
+from programs import PATIENCE
+
 
 class JobController:
     def __init__(self, path):
@@ -21,7 +23,7 @@ class JobController:
         self.listener.bind(self.path)
         self.listener.listen()
 
-    def accept(self, timeout=60):
+    def accept(self, timeout=PATIENCE):
         """The first line of who comes."""
         self.listener.settimeout(timeout)
         self.connection, _ = self.listener.accept()
@@ -40,7 +42,7 @@ class JobController:
     def say(self, **words):
         self.connection.sendall(json.dumps(words).encode() + b"\n")
 
-    def line(self, timeout=60):
+    def line(self, timeout=PATIENCE):
         end = time.monotonic() + timeout
         while b"\n" not in self.come:
             left = end - time.monotonic()
@@ -51,7 +53,7 @@ class JobController:
         line, self.come = self.come.split(b"\n", 1)
         return json.loads(line)
 
-    def answer(self, timeout=60):
+    def answer(self, timeout=PATIENCE):
         """The next line that is no event; those are kept."""
         while "event" in (line := self.line(timeout)):
             self.events.append(line)

@@ -11,10 +11,10 @@ import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from programs import PATIENCE, ROOT
+
 SCRIPT = ROOT / "scripts" / "slurm-cluster"
 JOB_SUBMIT = ROOT / "packaging" / "slurm" / "job_submit.lua"
-PATIENCE = int(os.environ.get("DUCTILE_TEST_PATIENCE", "120"))  # s; machines may be slow
 
 SLEEPER = "#!/bin/sh\nsleep 1000\n"
 
@@ -152,6 +152,14 @@ def is_alive(pid):
     except OSError:
         return False
     return text[text.rindex(")") + 2] != "Z"
+
+
+def name_of(pid):
+    """Of a process; nothing if it has just ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def descendants(pid):
