@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Breaks the rules of the core one by one, and expects that the tests notice.
 
-Each mutation of table.py is applied to a copy of its source, which is compiled and linked with the
-other objects and the tests: the unit tests of the core, some random runs against the hostile
-world, and claims against their naive models. At least one test has to fail; without a mutation all have to pass.
+Each mutation of table.py is applied to a copy of its source, which is compiled as its build folder compiles it
+and linked with the other objects of that folder and the tests: the unit tests of the core, some random runs
+against the hostile world, and claims against their naive models. At least one test has to fail; without a
+mutation all have to pass.
 
-    mutations.py [--build FOLDER] [--compiler CXX] [--jobs N] [--every N [--first N]] [PART OF A RULE]
+    cmake --preset plain && cmake --build --preset plain
+    mutations.py [--build FOLDER] [--jobs N] [--every N [--first N]] [PART OF A RULE]
 
 All of them take half an hour and more: after a change of src/scheduling try all, or those of the
 rules that you touched. ctest tries every 24th, each day from another one on, so that all have their turn in 24
@@ -15,10 +17,12 @@ days; it prints from which, and --first repeats that. The texts of all rows are 
 import argparse
 import concurrent.futures
 import datetime
+import json
 import os
 import pathlib
 import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -40,7 +44,6 @@ TESTS += [ROOT / "tests" / name
                        "property/contract_test.cpp", "property/groups_test.cpp",
                        "property/node_lists_test.cpp", "property/parts_test.cpp",
                        "property/power_claims_test.cpp", "test_main.cpp")]
-FLAGS = ["-std=c++20", "-ffp-contract=off", "-w", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests'}"]
 MODELS = ("Groups.AreDealt*:Groups.AreAllOrNothing*:PowerOfClaims.*:Cells.*:Bookings.*:"
           "PartsOfNodes.*:NodeLists.*")
 PARTITIONS = "Partitions*:Depth/*"
@@ -65,25 +68,33 @@ def sources():
 
 
 class Build:
-    def __init__(self, folder, compiler):
+    """What a build folder of CMake has made, and how."""
+
+    def __init__(self, folder, scratch):
         self.folder = folder
-        self.sound = folder / "sound"
+        self.scratch = scratch
+        self.sound = scratch / "sound"
         self.limits = [300] * len(STEPS)  # s, on a processor
-        self.compiler = ([shutil.which("ccache")] if shutil.which("ccache") else []) + [compiler]
-        self.link = [compiler] + (["-fuse-ld=lld"] if shutil.which("ld.lld") else [])
+        self.commands = {pathlib.Path(each["file"]): shlex.split(each["command"])
+                         for each in json.loads((folder / "compile_commands.json").read_text())}
+        self.objects = {path: folder / self.output_of(path) for path in [*sources(), *TESTS]}
 
-    def object_of(self, path):
-        return self.folder / (str(path.relative_to(ROOT)).replace("/", "__") + ".o")
+    def output_of(self, path):
+        command = self.commands[path]
+        return command[command.index("-o") + 1]
 
-    def compile(self, path, result, optimize):
-        done = subprocess.run([*self.compiler, *FLAGS, optimize, "-c", path, "-o", result],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    def compile(self, path, mutant, result):
+        """As CMake compiles the source at this path."""
+        words = {str(path): str(mutant), self.output_of(path): str(result)}
+        command = [words.get(word, word) for word in self.commands[path]] + ["-w"]
+        done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{path}: does not compile\n{done.stdout}")
 
     def program(self, objects, result):
-        subprocess.run([*self.link, *objects, "-lgmock", "-lgtest", "-lpthread", "-lClp", "-o", result],
-                       check=True)
+        compiler = next(word for word in self.commands[TESTS[0]] if re.search(r"(clang|g)\+\+", word))
+        linker = ["-fuse-ld=lld"] if shutil.which("ld.lld") else []
+        subprocess.run([compiler, *linker, *objects, "-lgmock", "-lgtest", "-lpthread", "-lClp", "-o", result], check=True)
 
     def notices(self, program):
         """What fails first; empty if all tests pass."""
@@ -108,9 +119,9 @@ class Build:
                 self.took.append(used.ru_utime + used.ru_stime - sum(self.took))
         return ""
 
-    def is_sound(self, objects):
+    def is_sound(self):
         """Without a mutation; and sets the limits by it."""
-        self.program(objects, self.sound)
+        self.program(self.objects.values(), self.sound)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.took = [used.ru_utime + used.ru_stime]  # what the compiler took, and then each step
         wrong = self.notices(self.sound)
@@ -135,17 +146,17 @@ def out_of_date():
     return wrong
 
 
-def check(build, number, objects):
+def check(build, number):
     name, _, broken, _ = MUTATIONS[number]
     path = CORE / name
     source = path.read_text()
     places = places_of(number)
-    mutant = build.folder / f"mutant{number}.cpp"
+    mutant = build.scratch / f"mutant{number}.cpp"
     result, program = mutant.with_suffix(".o"), mutant.with_suffix("")
     mutant.write_text(source[:places[0].start()] + broken + source[places[0].end():])
     try:
-        build.compile(mutant, result, "-O1")
-        build.program([result if o == build.object_of(path) else o for o in objects], program)
+        build.compile(path, mutant, result)
+        build.program(({**build.objects, path: result}).values(), program)
         caught = build.notices(program)
     except RuntimeError as error:
         return False, str(error)
@@ -165,12 +176,11 @@ def run(build, wanted, jobs, every, first):
     if wrong := out_of_date():
         print("\n".join(wrong))
         return 1
-    build.folder.mkdir(parents=True, exist_ok=True)
-    todo = [(path, "-O1") for path in sources()] + [(path, "-O0") for path in TESTS]
-    objects = [build.object_of(path) for path, _ in todo]
+    if missing := [path for path in build.objects.values() if not path.exists()]:
+        print(f"{missing[0]} is missing; first: cmake --build --preset plain")
+        return 2
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda item: build.compile(item[0], build.object_of(item[0]), item[1]), todo))
-        wrong = build.is_sound(objects)
+        wrong = build.is_sound()
         if wrong:
             print(f"without a mutation: {wrong}")
             return 1
@@ -180,7 +190,7 @@ def run(build, wanted, jobs, every, first):
             print(f"each {every}th, from {first % every} on: --every {every} --first {first % every}", flush=True)
         missed = 0
         for number, (caught, how) in zip(
-                numbers, pool.map(lambda n: check(build, n, objects), numbers)):
+                numbers, pool.map(lambda n: check(build, n), numbers)):
             missed += not caught
             print(f"{'caught' if caught else 'MISSED'}: {MUTATIONS[number][3]} [{how}]", flush=True)
     print(f"{len(numbers) - missed} of {len(numbers)} mutations caught "
@@ -190,8 +200,8 @@ def run(build, wanted, jobs, every, first):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, help="keep the objects here")
-    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "plain",
+                        help="build folder of CMake, with the target random_tests built (default: build/plain)")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th of them")
     parser.add_argument("--first", type=int, metavar="N", default=datetime.date.today().toordinal(),
@@ -199,7 +209,7 @@ def main():
     parser.add_argument("rule", nargs="?", default="", help="only rules with these words")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        build = Build(arguments.build or pathlib.Path(temporary), arguments.compiler)
+        build = Build(arguments.build.resolve(), pathlib.Path(temporary))
         return run(build, arguments.rule, arguments.jobs, max(arguments.every, 1), arguments.first)
 
 
