@@ -81,11 +81,11 @@ Descriptor connect_to_controller(const std::string& address, std::chrono::millis
 }
 
 std::string read_line(const Descriptor& socket, std::chrono::milliseconds patience) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + patience;
+  using Steady = std::chrono::steady_clock;
+  const auto end = Steady::now() + patience;
   std::string line;
   while (line.size() < kLongestLine) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Steady::now());
     pollfd waiting{.fd = socket.get(), .events = POLLIN, .revents = 0};
     const int ready = left.count() <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(left.count()));
     if (ready == 0) throw RunError("the controller does not answer");

@@ -810,8 +810,11 @@ def test_the_control_socket_is_for_its_user_alone(start):
                             ('[' * 2000, "JSON object")):
             connection.sendall(line.encode() + b"\n")
             assert error in answers.readline()
-        connection.sendall(b"x" * 10000)  # no line at all
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(b"x" * (2 << 20))  # no line at all
         assert is_closed(connection)
+    assert job.process.poll() is None
+    assert job.resize(2).returncode == 0
     code, _, _ = job.finish()
     assert code == 0
 
