@@ -39,8 +39,8 @@ Json of(Time time) { return time.time_since_epoch().count(); }
 Time time_of(const Json& json) { return Time(Duration(json.get<std::int64_t>())); }
 
 // An enumerator that has one of these words.
-template <class Enum, std::size_t count>
-Enum word_of(const Json& json, const std::array<std::string_view, count>& words) {
+template <class Enum, std::size_t Count>
+Enum word_of(const Json& json, const std::array<std::string_view, Count>& words) {
   const auto word = json.get<std::string>();
   const auto* const at = std::ranges::find(words, word);
   if (at == words.end()) throw InputError(word + " is none of the words there are", kRemedy);
