@@ -69,16 +69,22 @@ void GanttRecorder::change(Time now, JobId id, const Core& core) {
   open(now, id, nodes, at->second.next, core);
 }
 
-void GanttRecorder::on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) {
+void GanttRecorder::leave(Time now, JobId id) {
   const auto at = open_.find(id);
   if (at == open_.end()) return;
   close(now, id, at->second);
   open_.erase(at);
 }
 
-void GanttRecorder::on_suspended(Time now, JobId id, const WorkloadJob& job, const Core& core) {
-  on_end(now, id, job, EndState::cancelled, true, core);
+void GanttRecorder::on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) {
+  leave(now, id);
 }
+
+void GanttRecorder::on_suspended(Time now, JobId id, const WorkloadJob&, const Core&) {
+  leave(now, id);
+}
+
+void GanttRecorder::on_start_failed(Time now, JobId id, const Core&) { leave(now, id); }
 
 void GanttRecorder::on_finish(Time now, const Core& core) {
   gantt_.nodes = core.state().platform.nodes;

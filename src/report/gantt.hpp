@@ -41,6 +41,7 @@ class GanttRecorder final : public Observer {
 
   void on_begin(const Core& core) override;
   void on_decision(Time now, const Decision& decision, const Core& core) override;
+  void on_start_failed(Time now, JobId id, const Core& core) override;
   void on_resized(Time now, JobId id, Nodes before, const Core& core) override;
   void on_suspended(Time now, JobId id, const WorkloadJob& job, const Core& core) override;
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
@@ -64,6 +65,8 @@ class GanttRecorder final : public Observer {
   /// It may have other nodes or cores from now on.
   void change(Time now, JobId id, const Core& core);
   void close(Time now, JobId id, const Open& open);
+  /// It has no nodes any more.
+  void leave(Time now, JobId id);
   void end_window(Time now);
 
   const Workload& workload_;

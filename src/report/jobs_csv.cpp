@@ -124,6 +124,8 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   end_line(job);
 }
 
+void JobsCsv::on_start_failed(Time now, JobId id, const Core&) { energies_.leave(now, id); }
+
 void JobsCsv::on_suspended(Time now, JobId id, const WorkloadJob&, const Core&) {
   energies_.leave(now, id);
 }

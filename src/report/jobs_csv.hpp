@@ -19,6 +19,7 @@ class JobsCsv final : public Observer {
 
   void on_begin(const Core& core) override;
   void on_decision(Time now, const Decision& decision, const Core& core) override;
+  void on_start_failed(Time now, JobId id, const Core& core) override;
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
               const Core& core) override;
   void on_suspended(Time now, JobId id, const WorkloadJob& job, const Core& core) override;

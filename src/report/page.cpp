@@ -470,8 +470,9 @@ void append_links(std::string& html, std::span<const RunPage> runs) {
     const std::string folder = run.folder.empty() ? "" : run.folder + "/";
     html += "<p>";
     if (!folder.empty()) html += fmt::format("{}: ", escaped(run.folder));
-    for (const std::string_view file : {"report.html", "jobs.csv", "decisions.csv", "choices.csv",
-                                        "series.csv", "summary.json", "trace.json"}) {
+    for (const std::string_view file :
+         {"report.html", "jobs.csv", "allocations.csv", "decisions.csv", "choices.csv",
+          "series.csv", "summary.json", "trace.json"}) {
       if (folder.empty() && file == "report.html") continue;
       if (file == "choices.csv" && run.summary.choices == 0) continue;
       html += fmt::format("<a href=\"{0}{1}\">{1}</a> ", escaped(folder), file);

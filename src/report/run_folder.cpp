@@ -67,18 +67,20 @@ RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& worklo
       workload_(workload),
       corridor_(std::move(corridor)),
       jobs_(folder / "jobs.csv", workload),
+      allocations_(folder / "allocations.csv", workload),
       decisions_(folder / "decisions.csv", workload),
       trace_(folder / "trace.json", workload),
       series_(workload),
       gantt_(workload) {}
 
 void RunFolder::add_observers(std::vector<Observer*>& observers) {
-  observers.insert(observers.end(),
-                   {&jobs_, &decisions_, &trace_, &series_, &gantt_, &resizes_, &choices_});
+  observers.insert(observers.end(), {&jobs_, &allocations_, &decisions_, &trace_, &series_, &gantt_,
+                                     &resizes_, &choices_});
 }
 
 RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
   jobs_.commit();
+  allocations_.commit();
   decisions_.commit();
   trace_.commit(series_);
   write_series(folder_ / "series.csv", series_.samples());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "metrics/summary.hpp"
+#include "report/allocations_csv.hpp"
 #include "report/choices.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/decisions_csv.hpp"
@@ -19,9 +20,9 @@
 
 namespace ductile {
 
-/// Writes jobs.csv, decisions.csv, series.csv, trace.json, report.html and summary.json, and of a
-/// portfolio that chose choices.csv. Each
-/// appears when it is complete. Throws RunError where the system refuses to write.
+/// Writes jobs.csv, allocations.csv, decisions.csv, series.csv, trace.json, report.html and
+/// summary.json, and of a portfolio that chose choices.csv. Each appears when it is complete.
+/// Throws RunError where the system refuses to write.
 class RunFolder {
  public:
   /// Makes the folder; InputError if that is not possible. The corridor of power is drawn.
@@ -40,6 +41,7 @@ class RunFolder {
   const Workload& workload_;
   std::vector<CorridorLine> corridor_;
   JobsCsv jobs_;
+  AllocationsCsv allocations_;
   DecisionsCsv decisions_;
   ChromeTrace trace_;
   Series series_;

@@ -49,8 +49,9 @@ TEST(RunFolder, FilesOfARunByHand) {
 
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
-  EXPECT_THAT(names, testing::ElementsAre("decisions.csv", "jobs.csv", "report.html", "series.csv",
-                                          "summary.json", "trace.json"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("allocations.csv", "decisions.csv", "jobs.csv", "report.html",
+                                   "series.csv", "summary.json", "trace.json"));
   EXPECT_EQ(content(folder / "jobs.csv"),
             "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
             "requested_time,success,final_state,starting_time,execution_time,finish_time,"
@@ -62,6 +63,8 @@ TEST(RunFolder, FilesOfARunByHand) {
             "7,1,1,0,0,0,backfilled\n"
             "2,small,rigid,1,4,5,1,COMPLETED_SUCCESSFULLY,10,5,15,9,14,2.8,0-3,-1,,"
             "7,4,4,0,0,0,in-order\n");
+  EXPECT_EQ(content(folder / "allocations.csv"),
+            "job,from,until,size,nodes,cores\n1,0,10,3,0-2,3\n3,2,10,1,3,1\n2,10,15,4,0-3,4\n");
   EXPECT_EQ(content(folder / "decisions.csv"),
             "time,id,decision,job,size_before,size,nodes,reason,for_job,limit\n"
             "0,1,start,1,0,3,0-2,in-order,,10\n"
@@ -153,8 +156,8 @@ TEST(RunFolder, TheSameRunGivesTheSameBytes) {
   const fs::path a = fresh_folder("same_a"), b = fresh_folder("same_b");
   write_run(a, small_workload(), small_settings());
   write_run(b, small_workload(), small_settings());
-  for (const char* file :
-       {"jobs.csv", "decisions.csv", "series.csv", "trace.json", "report.html"}) {
+  for (const char* file : {"jobs.csv", "allocations.csv", "decisions.csv", "series.csv",
+                           "trace.json", "report.html"}) {
     EXPECT_EQ(content(a / file), content(b / file)) << file;
   }
 }

@@ -19,6 +19,13 @@ bool is_taken(const event::Suspended& suspended, const Core& core) {
   return job.doing == Doing::stopping && job.decision == suspended.answers;
 }
 
+bool is_taken(const event::StartFailed& failed, const Core& core) {
+  if (!core.state().jobs.contains(failed.job)) return false;
+  const Job& job = core.job(failed.job);
+  return job.status == Status::running && job.doing == Doing::starting &&
+         job.decision == failed.answers;
+}
+
 class Jobs final : public ReplayWatcher {
  public:
   explicit Jobs(LogInput& input) : workload_(input.workload), corridor_(input.corridor) {}
@@ -131,6 +138,9 @@ class Retelling final : public ReplayWatcher {
       if (!is_taken(*suspended, core)) return;
       const WorkloadJob& job = workload_.jobs[index(suspended->job)];
       tell([&](Observer& observer) { observer.on_suspended(now, suspended->job, job, core); });
+    } else if (const auto* failed = std::get_if<event::StartFailed>(&event)) {
+      if (!is_taken(*failed, core)) return;
+      tell([&](Observer& observer) { observer.on_start_failed(now, failed->job, core); });
     }
   }
 

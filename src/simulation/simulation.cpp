@@ -1015,6 +1015,7 @@ void World::send(JobId id, Time at, Answer answer) {
 void World::answer_start(JobId id, const Answer& answer) {
   if (answer.fails) {
     ++epochs_[index(id)];
+    for (Observer* observer : observers_) observer->on_start_failed(now_, id, core_);
     tell(event::StartFailed{id, answer.decision, now_ + settings_.start_retry});
   } else {
     tell(event::Started{id, answer.decision, {}, std::nullopt});

@@ -82,6 +82,8 @@ class SummaryObserver final : public Observer {
     }
   }
 
+  void on_start_failed(Time now, JobId id, const Core&) override { hops_.end(now, id); }
+
   void on_suspended(Time now, JobId id, const WorkloadJob&, const Core&) override {
     hops_.end(now, id);
   }

@@ -66,7 +66,7 @@ def test_a_log_gives_the_files_of_its_run(ductile, tmp_path, policy, world):
                    "--quiet", *arguments)
     printed = ductile.output("replay", log, "--out", retold)
     assert "mean wait" in printed and "are the same" in printed
-    for name in ["jobs.csv", "decisions.csv", "series.csv"]:
+    for name in ["allocations.csv", "jobs.csv", "decisions.csv", "series.csv"]:
         assert (retold / name).read_text().replace(str(log), ran_name(ran)) == (ran / name).read_text(), name
     was, tells = [json.loads((folder / "summary.json").read_text()) for folder in (ran, retold)]
     # What only the world knew: how long a job that was resized runs without it, and what it paid.

@@ -25,7 +25,7 @@ MEASURED = {"load_seconds", "simulate_seconds", "look_ahead_seconds", "peak_rss_
 BATSIM = """job_id workload_name profile submission_time requested_number_of_resources requested_time
 success final_state starting_time execution_time finish_time waiting_time turnaround_time stretch
 allocated_resources consumed_energy metadata""".split()
-FILES = {"decisions.csv", "jobs.csv", "report.html", "results.db", "series.csv", "summary.json", "trace.json"}
+FILES = {"allocations.csv", "decisions.csv", "jobs.csv", "report.html", "results.db", "series.csv", "summary.json", "trace.json"}
 
 
 def without_measures(summary):
@@ -76,7 +76,7 @@ def test_threads_do_not_change_a_byte(ductile, tmp_path):
         results.append(([without_measures(run) for run in runs],
                         {name: text for name, text in files.items() if "summary" not in name}))
     assert results[0] == results[1]
-    assert len(results[0][1]) == 6 * 5 + 3
+    assert len(results[0][1]) == 6 * 6 + 3
 
 
 def test_the_table_names_policies_and_what_was_skipped(ductile):

@@ -6,16 +6,23 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "base/wide.hpp"
+#include "report/allocations_csv.hpp"
 #include "simulation/simulation.hpp"
 #include "simulation/summary_observer.hpp"
 #include "support/random_policy.hpp"
@@ -83,6 +90,11 @@ class Books final : public Observer {
   }
 
   std::map<JobId, Row> rows_;
+};
+
+struct FailedStarts final : Observer {
+  std::uint64_t count = 0;
+  void on_start_failed(Time, JobId, const Core&) override { ++count; }
 };
 
 struct Case : testing::Trouble {
@@ -157,6 +169,55 @@ TEST(Figures, AreThoseOfTheBooks) {
   EXPECT_GT(left, count / 40);
   EXPECT_GT(paid, count / 4);
   EXPECT_GT(killed_by_resizes, count / 40);
+}
+
+Time time_of(const std::string& seconds) {
+  return Time{Duration{std::llround(std::stold(seconds) * 1'000'000)}};
+}
+
+// The node time of a file of allocations, in node-microseconds. No two rows of a job overlap.
+Wide node_time_of(const std::filesystem::path& path) {
+  Wide sum = 0;
+  std::map<std::string, Time> until;  // by job
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    std::vector<std::string> fields;
+    std::istringstream rest(line);
+    for (std::string field; std::getline(rest, field, ',');) fields.push_back(field);
+    const Time from = time_of(fields.at(1)), to = time_of(fields.at(2));
+    EXPECT_LT(from, to) << line;
+    const auto [at, is_new] = until.try_emplace(fields.at(0), to);
+    if (!is_new) {
+      EXPECT_LE(at->second, from) << line;
+      at->second = to;
+    }
+    sum += Wide{std::stoll(fields.at(3))} * (to - from).count();
+  }
+  return sum;
+}
+
+// To the last microsecond, whatever goes wrong.
+TEST(Figures, AllocationsAddUpToWhatIsHeld) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "allocations.csv";
+  std::uint64_t failed_starts = 0;
+  const testing::Runs runs{.usual = 1'000, .enough = 200};
+  const std::uint64_t count = testing::for_seeds(runs, [&](std::uint64_t seed) {
+    Case c = random_case(seed);
+    c.settings.moves = seed % 2 == 0;
+    const std::atomic<bool> stop = seed % 8 == 0;
+    c.settings.stop = &stop;
+    AllocationsCsv rows(path, c.workload);
+    FailedStarts failed;
+    Observer* const observers[] = {&rows, &failed};
+    const SimulationCounts counts = simulate(c.workload, c.settings, observers);
+    rows.commit();
+    failed_starts += failed.count;
+    ASSERT_EQ(static_cast<double>(node_time_of(path)) / 1e6, counts.held_node_s);
+  });
+  if (count == 0) return;
+  EXPECT_GT(failed_starts, 50u);
 }
 
 }  // namespace
