@@ -146,9 +146,9 @@ class Cluster:
             connection.sendall(json.dumps(request).encode() + b"\n")
             return json.loads(connection.makefile().readline())
 
-    def run(self, *words, code=0, **options):
+    def run(self, *words, code=0, timeout=PATIENCE, **options):
         done = subprocess.run([PROGRAM, *map(str, words)], env=self.environment, text=True,
-                              capture_output=True, timeout=PATIENCE, cwd=self.folder, **options)
+                              capture_output=True, timeout=timeout, cwd=self.folder, **options)
         check(done.stderr)
         assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr,
                                          self.log.read_text())

@@ -23,7 +23,7 @@ def write_log(folder, jobs, beside=""):
 
 
 def play(c, *words, code=0):
-    done = c.run("workload", "play", *words, "--extra-time", 300, "--json", code=code)
+    done = c.run("workload", "play", *words, "--extra-time", 300, "--json", code=code, timeout=5 * PATIENCE)
     return json.loads(done.stdout)
 
 

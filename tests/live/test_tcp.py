@@ -31,7 +31,7 @@ class Munge:
             [shutil.which("munged", path=PATH), "--foreground", "--force", f"--key-file={folder}/key",
              f"--socket={self.socket}", f"--pid-file={folder}/pid", f"--log-file={folder}/log",
              f"--seed-file={folder}/seed"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not os.path.exists(self.socket):
             assert self.process.poll() is None and time.monotonic() < end, (folder / "log").read_text()
             time.sleep(0.02)

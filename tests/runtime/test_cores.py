@@ -13,7 +13,7 @@ CORES = sorted(os.sched_getaffinity(0))
 
 
 def wait_for(path, text):
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not path.exists() or path.read_text() != text:
         assert time.monotonic() < end, path.read_text() if path.exists() else "nothing"
         time.sleep(0.01)

@@ -33,15 +33,24 @@ class Run:
         agent.chmod(0o755)
         self.stop = folder / "stop"
         environment = dict(os.environ, SLURM_JOB_ID="77", DUCTILE_CONTROLLER=str(folder / "controller"), **variables)
+        self.errors = folder / f"errors-{len(Run.all)}"
         self.process = subprocess.Popen(
             [PROGRAM, "run", "-v", "--launcher", "mpiexec", "--agent", agent, "--mpi", mpi, *map(str, options), "--",
              example(program, mpi), *map(str, words or (self.stop, 1000))],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            env=environment, stdout=subprocess.PIPE, stderr=self.errors.open("w"), text=True)
         Run.all.append(self)
+
+    def wait_for_word(self, words):
+        """On its standard error output."""
+        end = time.monotonic() + PATIENCE
+        while words not in self.errors.read_text():
+            assert time.monotonic() < end, self.errors.read_text()
+            time.sleep(0.02)
 
     def finish(self):
         self.stop.touch()
-        out, err = self.process.communicate(timeout=PATIENCE)
+        out, _ = self.process.communicate(timeout=PATIENCE)
+        err = self.errors.read_text()
         check(err)
         assert (self.process.returncode, out) == (0, "right\n"), err
         return err
@@ -75,7 +84,7 @@ def test_is_where_it_was_when_a_resize_is_given_up(controller, tmp_path):
     run = Run(tmp_path, "--start-limit", 4)
     controller.accept()
     controller.say(ok=True, hosts="h1:2", size=2, max=6)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while controller.order(do="status")["connected"] < 2:
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -90,7 +99,8 @@ def test_is_where_it_was_when_a_resize_is_given_up(controller, tmp_path):
 def test_runs_without_a_controller_and_is_found_by_it_later(controller, tmp_path):
     controller.end()
     run = Run(tmp_path, "-n", 2)
-    time.sleep(1)
+    run.wait_for_word("begins with 2 processes")
+    time.sleep(0.5)
     controller.listen()
     first = controller.accept()
     assert (first["do"], first["job"], first["size"], first["generation"], first["heard"]) == ("job", 77, 2, 0, None)

@@ -78,7 +78,7 @@ class InJob:
 
     def begin(self, **answer):
         self.controller.say(ok=True, **answer)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while self.controller.order(do="status")["connected"] < answer["size"]:
             assert time.monotonic() < end
             time.sleep(0.05)
