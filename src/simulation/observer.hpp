@@ -23,8 +23,8 @@ class Observer {
   virtual void on_policy(Time, const event::ConfigChanged&, const Core&) {}
   /// A decision left the core. The core already shows its effect.
   virtual void on_decision(Time, const Decision&, const Core&) {}
-  /// A start is about to have failed: the job leaves its nodes and waits again. The core still shows
-  /// it as running.
+  /// A start is about to have failed: the job leaves its nodes and waits again. The core still
+  /// shows it as running.
   virtual void on_start_failed(Time, JobId, const Core&) {}
   /// The world changed a job's size, or left it as it was.
   virtual void on_resized(Time, JobId, Nodes /*before*/, const Core&) {}
