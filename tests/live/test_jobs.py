@@ -295,8 +295,8 @@ def test_times_end_jobs_also_those_that_ignore_it(cluster):
     hard = c.submit("-t", "0:01", c.script("trap '' TERM\nsleep 100 & wait\nsleep 100"))
     ends = c.wait_for_end(soft, hard)
     assert [end["state"] for end in ends] == ["TIMEOUT", "TIMEOUT"]
-    assert 1 <= ends[0]["end_s"] - ends[0]["start_s"] < 15
-    assert 3 <= ends[1]["end_s"] - ends[1]["start_s"] < 20
+    assert 1 <= ends[0]["end_s"] - ends[0]["start_s"] < 60
+    assert 3 <= ends[1]["end_s"] - ends[1]["start_s"] < 60
 
 
 def test_a_job_has_the_time_it_asked_for_whatever_its_size(cluster):
