@@ -52,8 +52,7 @@ TEST(CsvReader, SaysWhereAFileIsWrong) {
   EXPECT_EQ(error_of(""), ": is empty");
   EXPECT_EQ(error_of("at\n"), ":1: size: there is no such column");
   EXPECT_EQ(error_of("at,size\n1\n"), ":2: has 1 fields, and there are 2 columns");
-  EXPECT_EQ(error_of("at,size\n1,2\n1,x\n"),
-            ":3: size: is no number, or none that fits here");
+  EXPECT_EQ(error_of("at,size\n1,2\n1,x\n"), ":3: size: is no number, or none that fits here");
   EXPECT_EQ(error_of("at,size\n1,-2\n"), ":2: size: is no number, or none that fits here");
   EXPECT_EQ(error_of("at,size\nnow,2\n"), ":2: at: is no time in seconds");
   EXPECT_EQ(error_of("at,size\n\"1,2\n"), ":2: ends in quotes");
