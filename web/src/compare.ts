@@ -1,0 +1,369 @@
+// The answer first: which policy is better, by how much, how sure; and the same as a picture.
+import type { Column, Difference, PageData } from "./data";
+import { details, el, folded, onWidth, svg, valueTable, type Child } from "./dom";
+import { change, decimalsFor, fixed, niceStep, short, unitFor } from "./units";
+
+/** The first of these that there is decides what "better" means. */
+const MAIN = [
+  "mean_turnaround_s", "mean_wait_s", "mean_bounded_slowdown", "mean_slowdown", "makespan_s",
+];
+const PICTURED = [
+  "mean_wait_s", "mean_turnaround_s", "mean_bounded_slowdown", "mean_slowdown", "makespan_s",
+  "p95_wait_s", "energy_j",
+];
+const MANY = 8;
+
+interface Dot {
+  group: number;
+  value: number;
+  low: number | null;
+  high: number | null;
+  verdict: Difference["verdict"] | "";
+}
+
+const sure = (row: Difference): string =>
+  row.ratio_low === null || row.ratio_high === null
+    ? ""
+    : ` (95\u00a0% interval ${percents(row.ratio_low, row.ratio_high)})`;
+
+function percents(low: number, high: number): string {
+  const text = (ratio: number) => {
+    const percent = (ratio - 1) * 100;
+    const digits = Math.abs(percent) < 10 ? 1 : 0;
+    return `${percent > 0 ? "+" : ""}${fixed(percent, digits)}`;
+  };
+  return `${text(low)} to ${text(high)}\u00a0%`;
+}
+
+function has(data: PageData, key: string): boolean {
+  return data.columns.some((column) => column.key === key);
+}
+
+function columnFor(data: PageData, key: string): Column {
+  return data.columns.find((column) => column.key === key)!;
+}
+
+/** Key and place of the figures in the picture. */
+function pictured(data: PageData): Column[] {
+  const compared = data.comparison?.rows.map((row) => row.key);
+  const useful = (column: Column) =>
+    compared ? compared.includes(column.key) : column.better !== "" && data.groups.some(
+      (group) => (group.means[data.columns.indexOf(column)]?.[0] ?? 0) !== 0);
+  const first = PICTURED.filter((key) => has(data, key)).map((key) => columnFor(data, key));
+  const others = data.columns.filter((column) => !first.includes(column) && compared?.includes(column.key));
+  return [...first, ...others].filter(useful);
+}
+
+const name = (data: PageData, group: number) => el("strong", {}, data.groups[group]!.policy);
+
+function withComparison(data: PageData): Child[] {
+  const comparison = data.comparison!;
+  const main = MAIN.find((key) => comparison.rows.some((row) => row.key === key));
+  const key = main ?? comparison.rows[0]?.key;
+  if (key === undefined) return ["There is nothing to compare."];
+  const column = columnFor(data, key);
+  const rows = comparison.rows.filter((row) => row.key === key);
+  const sign = column.better === "more" ? -1 : 1;
+  const best = [...rows].sort((a, b) => sign * (a.value - b.value))[0]!;
+  const better = rows.filter((row) => row.verdict === "better");
+  const parts: Child[] = [];
+  const base = name(data, comparison.baseline);
+  if (best.verdict === "better") {
+    parts.push(
+      name(data, best.group), ` is better than `, base,
+      `: its ${column.title} is ${change(best.ratio)}${sure(best)}`,
+    );
+    for (const other of PICTURED.filter((k) => k !== key)) {
+      const row = comparison.rows.find((r) => r.key === other && r.group === best.group);
+      if (!row || parts.length > 8) continue;
+      const title = columnFor(data, other).title;
+      parts.push(
+        row.verdict === "open"
+          ? `; ${title} is not clearly different`
+          : `; ${title} is ${change(row.ratio)}${sure(row)}`,
+      );
+    }
+    parts.push(".");
+    const worse = rows.filter((row) => row.verdict === "worse").length;
+    const open = rows.filter((row) => row.verdict === "open").length;
+    if (rows.length > 1) {
+      parts.push(
+        ` Of ${rows.length} policies ${better.length} ${better.length === 1 ? "is" : "are"} better` +
+          ` than the baseline by ${column.title}, ${worse} worse, ${open} not clearly either.`,
+      );
+    }
+  } else if (rows.every((row) => row.low === null)) {
+    // One run each: a difference, but nobody knows how much of it is chance.
+    parts.push(
+      sign * best.ratio < sign ? name(data, best.group) : base,
+      ` has the best ${column.title}; `, name(data, best.group), `: ${change(best.ratio)} than `, base,
+      ". From one run each nothing can be said about how sure that is.",
+    );
+  } else {
+    parts.push(
+      "No policy is clearly better than ", base, ` by ${column.title}. The nearest is `,
+      name(data, best.group), `: ${change(best.ratio)}${sure(best)}.`,
+    );
+  }
+  return parts;
+}
+
+function withoutComparison(data: PageData): Child[] {
+  const key = MAIN.find((k) => has(data, k));
+  if (!key) return [];
+  const place = data.columns.findIndex((column) => column.key === key);
+  const column = data.columns[place]!;
+  const values = data.groups
+    .map((group, i) => ({ i, v: group.means[place]![0], half: group.means[place]![1] }))
+    .filter((x): x is { i: number; v: number; half: number | null } => x.v !== null);
+  if (values.length < 2) return [];
+  const sorted = [...values].sort((a, b) => (column.better === "more" ? b.v - a.v : a.v - b.v));
+  const [best, next] = [sorted[0]!, sorted[1]!];
+  const base = values[0]!;
+  const unit = unitFor(column.unit, [best.v]);
+  const parts: Child[] = [
+    name(data, best.i),
+    ` has the best ${column.title}: ${short(best.v / unit.size)}\u00a0${unit.name}, `,
+  ];
+  const other = best.i === base.i ? next : base;
+  parts.push(`${change(best.v / other.v)} than `, name(data, other.i), ".");
+  if (values.every((x) => x.half === null)) {
+    parts.push(" From one run each nothing can be said about how sure that is: run more seeds, or pieces of the log.");
+  }
+  return parts;
+}
+
+/** Places for values between `low` and `high`; by factors where they are ratios. */
+interface Axis {
+  x(v: number): number;
+  ticks: number[];
+}
+
+function axisFor(low: number, high: number, from: number, to: number, byFactors: boolean): Axis {
+  if (byFactors) {
+    const l = Math.log(low);
+    const span = Math.log(high) - l || 1;
+    const x = (v: number) => from + ((Math.log(Math.max(v, 1e-9)) - l) / span) * (to - from);
+    const wide = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
+    const near = [0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4];
+    const fine = [0.9, 0.92, 0.94, 0.96, 0.98, 1, 1.02, 1.04, 1.06, 1.08, 1.1];
+    const list = high / low > 8 ? wide : high / low > 1.25 ? near : fine;
+    // Ticks that would stand on each other are left out, 1 never.
+    const ticks: number[] = [];
+    for (const v of list.filter((t) => t >= low && t <= high)) {
+      const last = ticks[ticks.length - 1];
+      if (last === undefined || x(v) - x(last) > 34) ticks.push(v);
+      else if (v === 1) ticks[ticks.length - 1] = 1;
+    }
+    return { x, ticks };
+  }
+  const step = niceStep((high - low) / 4);
+  const ticks: number[] = [];
+  for (let i = Math.ceil(low / step); i * step <= high * 1.0001; i++) ticks.push(i * step);
+  return { x: (v) => from + ((v - low) / (high - low || 1)) * (to - from), ticks };
+}
+
+function panel(data: PageData, column: Column, dots: Dot[], width: number, groups: number[]): SVGSVGElement {
+  const ratios = data.comparison !== null;
+  const rowHeight = 22;
+  const top = 6;
+  const bottom = top + groups.length * rowHeight;
+  const longest = Math.max(...groups.map((g) => data.groups[g]!.policy.length));
+  const left = Math.min(width * 0.42, 14 + longest * 6.6);
+  const right = width - 16;
+  const unit = ratios ? { name: "", size: 1 } : unitFor(column.unit, dots.map((d) => d.value));
+  const values = dots.flatMap((d) => [d.value, d.low ?? d.value, d.high ?? d.value]).map((v) => v / unit.size);
+  let low = Math.min(...values, ratios ? 1 : 0);
+  let high = Math.max(...values, ratios ? 1 : 0);
+  if (ratios) {
+    // Of intervals without a lower end only that it is far away matters.
+    low = Math.max(low, Math.min(...dots.map((d) => d.value), 1) / 4, 1e-3);
+    const pad = Math.max((high / low) ** 0.08, 1.02);
+    low /= pad;
+    high *= pad;
+  } else {
+    high += (high - low) * 0.06 || 1;
+  }
+  const axis = axisFor(low, high, left, right, ratios);
+  const decimals = decimalsFor(values);
+  const picture = svg("svg", {
+    width, height: bottom + 22, viewBox: `0 0 ${width} ${bottom + 22}`, role: "img",
+    "aria-label": `${column.title}${ratios ? ": ratio to the baseline" : ""} by policy; its values are in the table below`,
+  });
+  for (const tick of axis.ticks) {
+    const x = axis.x(tick);
+    picture.append(
+      svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: ratios && tick === 1 ? "one" : "grid" }),
+      svg("text", { x, y: bottom + 15, "text-anchor": "middle", class: "tick" },
+        ratios ? `${Number(tick.toFixed(2))}` : short(tick)),
+    );
+  }
+  groups.forEach((group, i) => {
+    const y = top + (i + 0.5) * rowHeight;
+    const dot = dots.find((d) => d.group === group);
+    const full = data.groups[group]!.policy;
+    const room = Math.floor((left - 12) / 6.4);
+    const shown = full.length > room ? full.slice(0, Math.max(3, room - 1)) + "…" : full;
+    picture.append(
+      svg("text", { x: left - 10, y: y + 4, "text-anchor": "end", class: "name" }, shown,
+        svg("title", {}, full)),
+    );
+    if (!dot) {
+      if (ratios && group === data.comparison!.baseline) {
+        picture.append(
+          svg("circle", { cx: axis.x(1), cy: y, r: 3.5, class: "mark base" }),
+          svg("text", { x: axis.x(1) + 8, y: y + 4, class: "tick" }, "baseline"),
+        );
+      }
+      return;
+    }
+    const verdict = dot.verdict || "plain";
+    if (dot.low !== null && dot.high !== null) {
+      picture.append(
+        svg("line", {
+          x1: Math.max(left, axis.x(dot.low / unit.size)), x2: Math.min(right, axis.x(dot.high / unit.size)),
+          y1: y, y2: y, class: `range ${verdict}`,
+        }),
+      );
+    }
+    const x = axis.x(dot.value / unit.size);
+    // A form for each verdict, besides its colour.
+    const mark =
+      verdict === "worse"
+        ? svg("rect", { x: x - 4, y: y - 4, width: 8, height: 8, class: "mark worse" })
+        : svg("circle", { cx: x, cy: y, r: 4.5, class: `mark ${verdict}` });
+    const text = ratios ? percentText(dot.value) : `${fixed(dot.value / unit.size, decimals)} ${unit.name}`;
+    mark.append(svg("title", {}, `${full}: ${text}`));
+    picture.append(mark);
+  });
+  return picture;
+}
+
+const percentText = (ratio: number) =>
+  ratio > 3 ? `${short(ratio, 2)} times` : `${ratio > 1 ? "+" : ""}${fixed((ratio - 1) * 100, 1)} %`;
+
+function dotsOf(data: PageData, column: Column): Dot[] {
+  if (data.comparison) {
+    return data.comparison.rows
+      .filter((row) => row.key === column.key)
+      .map((row) => ({
+        group: row.group, value: row.ratio, low: row.ratio_low, high: row.ratio_high, verdict: row.verdict,
+      }));
+  }
+  const place = data.columns.indexOf(column);
+  return data.groups.flatMap((group, i): Dot[] => {
+    const [mean, half] = group.means[place]!;
+    if (mean === null) return [];
+    return [{
+      group: i, value: mean, low: half === null ? null : mean - half, high: half === null ? null : mean + half,
+      verdict: "",
+    }];
+  });
+}
+
+function picture(data: PageData): HTMLElement {
+  const columns = pictured(data);
+  const all = data.groups.map((_, i) => i);
+  let groups = all.slice(0, MANY);
+  if (data.comparison && !groups.includes(data.comparison.baseline)) groups.unshift(data.comparison.baseline);
+  const draws: (() => void)[] = [];
+  const make = (column: Column) => {
+    const figure = el("figure", { class: "dots" });
+    const head = el(
+      "figcaption", {}, el("strong", {}, column.title), " ",
+      el("span", { class: "soft" },
+        data.comparison ? "ratio to the baseline" : unitFor(column.unit, dotsOf(data, column).map((d) => d.value)).name,
+        column.better && `, ${column.better === "less" ? "left" : "right"} is better`),
+    );
+    const holder = el("div", { class: "svg-box" });
+    figure.append(head, holder);
+    const draw = () => {
+      const width = holder.clientWidth;
+      if (width > 0) holder.replaceChildren(panel(data, column, dotsOf(data, column), width, groups));
+    };
+    draws.push(draw);
+    onWidth(holder, draw);
+    return figure;
+  };
+  const box = folded(columns, 4, make, "figures");
+  box.classList.add("grid");
+  const parts: Child[] = [box];
+  if (all.length > groups.length) {
+    const more = el(
+      "button",
+      {
+        type: "button", class: "more",
+        onclick: () => {
+          groups = all;
+          draws.forEach((draw) => draw());
+          more.remove();
+        },
+      },
+      `Show ${all.length - groups.length} more policies`,
+    );
+    parts.push(more);
+  }
+  if (data.comparison) {
+    const key = (kind: string, text: string) =>
+      el("span", { class: "key" }, el("i", { class: `dot ${kind}` }), text);
+    parts.push(
+      el("p", { class: "legend" }, key("better", "clearly better"), key("worse", "clearly worse"),
+        key("open", "not clearly different")),
+    );
+  }
+  return el("div", {}, parts);
+}
+
+function values(data: PageData): HTMLElement | null {
+  if (!data.comparison) return null;
+  const rows = data.comparison.rows.map((row): Child[] => {
+    const column = columnFor(data, row.key);
+    const unit = unitFor(column.unit, [row.baseline, row.value]);
+    const in_unit = (v: number | null) => (v === null ? "–" : short(v / unit.size));
+    return [
+      data.groups[row.group]!.policy, column.title,
+      `${in_unit(row.baseline)} → ${in_unit(row.value)} ${unit.name}`,
+      `${in_unit(row.difference)} (${in_unit(row.low)} to ${in_unit(row.high)})`,
+      `${short(row.ratio)}` + (row.ratio_low === null ? "" : ` (${short(row.ratio_low)} to ${short(row.ratio_high!)})`),
+      row.p === null ? "–" : row.p < 0.001 ? "< 0.001" : row.p.toFixed(3),
+      row.verdict === "open" ? "not clear" : row.verdict,
+    ];
+  });
+  return details(
+    "All comparisons as a table",
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All comparisons" },
+      valueTable("Each policy against the baseline",
+        ["policy", "figure", "from → to", "difference (95 %)", "ratio (95 %)", "p", "verdict"], rows)),
+  );
+}
+
+function cards(data: PageData): HTMLElement {
+  const group = data.groups[0]!;
+  return el(
+    "dl", { class: "cards" },
+    data.columns.map((column, place) => {
+      const [mean, half] = group.means[place]!;
+      if (mean === null) return null;
+      const unit = unitFor(column.unit, [mean]);
+      const scaled = mean / unit.size;
+      return el("div", {}, el("dt", {}, column.title),
+        el("dd", {}, Number.isInteger(scaled) ? fixed(scaled, 0) : short(scaled, 4), " ",
+          el("small", {}, unit.name, half ? ` ± ${short(half / unit.size)}` : "")));
+    }),
+  );
+}
+
+export function answer(data: PageData): HTMLElement {
+  const many = data.groups.length > 1;
+  return el(
+    "section", { id: "answer", "aria-label": "The answer" },
+    many
+      ? el("p", { class: "answer" }, data.comparison ? withComparison(data) : withoutComparison(data))
+      : el("p", { class: "answer" }, "The run of ", el("strong", {}, data.groups[0]?.policy ?? "nothing"), "."),
+    data.notes.length > 0 &&
+      el("ul", { class: "notes", "aria-label": "To be noted" }, data.notes.map((note) => el("li", {}, note))),
+    many ? picture(data) : cards(data),
+    data.comparison && el("p", { class: "soft" }, data.comparison.method),
+    values(data),
+  );
+}

@@ -1,0 +1,122 @@
+// Which users gain and which lose, against the baseline.
+import { details, el, scroller, select, valueTable, type Child } from "./dom";
+import { MEASURES, value, type Measure, type RunModel } from "./model";
+import { duration, short } from "./units";
+
+const SHOWN = 8;
+
+interface Means {
+  jobs: number;
+  mean: number;
+}
+
+function byUser(run: RunModel, measure: Measure): Map<number, Means> {
+  const users = new Map<number, Means>();
+  for (let row = 0; row < run.workload.jobs; row++) {
+    const v = value(run, row, measure);
+    if (Number.isNaN(v)) continue;
+    const user = run.workload.user[row]!;
+    const its = users.get(user);
+    if (its) {
+      its.jobs++;
+      its.mean += (v - its.mean) / its.jobs;
+    } else {
+      users.set(user, { jobs: 1, mean: v });
+    }
+  }
+  return users;
+}
+
+/** Of Jain: 1 if all users have the same mean, 1/n if one has it all. */
+function jain(users: Map<number, Means>): number {
+  let [sum, squares] = [0, 0];
+  for (const { mean } of users.values()) {
+    sum += mean;
+    squares += mean * mean;
+  }
+  return squares === 0 ? 1 : (sum * sum) / (users.size * squares);
+}
+
+interface Row {
+  user: number;
+  jobs: number;
+  before: number;
+  after: number;
+}
+
+function bars(title: string, rows: Row[], measure: Measure): HTMLElement {
+  const text = (v: number) => (MEASURES[measure].unit === "s" ? duration(v) : short(v));
+  const most = Math.max(1e-9, ...rows.flatMap((row) => [row.before, row.after]));
+  const bar = (v: number, kind: string) => el("i", { class: `bar ${kind}`, style: `width: ${((100 * v) / most).toFixed(2)}%` });
+  return el("table", { class: "users" }, el("caption", {}, title),
+    el("thead", {}, el("tr", {}, ["user", "jobs", "from", "to", ""].map((h) => h === ""
+      ? el("th", { scope: "col" }, el("span", { class: "unseen" }, "picture"))
+      : el("th", { scope: "col" }, h)))),
+    el("tbody", {}, rows.map((row) => el("tr", {},
+      el("th", { scope: "row" }, row.user), el("td", {}, row.jobs),
+      el("td", {}, text(row.before)), el("td", {}, text(row.after)),
+      el("td", { class: "bars", "aria-hidden": "true" }, bar(row.before, "before"), bar(row.after, row.after > row.before ? "worse" : "better"))))));
+}
+
+export function fairness(runs: RunModel[], first: number): HTMLElement | null {
+  const base = runs[first]!;
+  if (byUser(base, "wait").size < 2) return null;
+  let measure: Measure = "wait";
+  let baseline = first;
+  let chosen = runs.find((run) => run.index !== first)?.index ?? first;
+  const box = el("div", {});
+  const draw = () => {
+    const before = byUser(runs[baseline]!, measure);
+    const after = byUser(runs[chosen]!, measure);
+    const rows: Row[] = [];
+    for (const [user, { jobs, mean }] of before) {
+      const other = after.get(user);
+      if (other) rows.push({ user, jobs, before: mean, after: other.mean });
+    }
+    rows.sort((a, b) => a.after - a.before - (b.after - b.before));
+    const gain = rows.filter((row) => row.after < row.before);
+    const lose = rows.filter((row) => row.after > row.before).reverse();
+    const text = (v: number) => (MEASURES[measure].unit === "s" ? duration(v) : short(v));
+    const parts: Child[] = [];
+    if (baseline !== chosen) {
+      parts.push(el("p", {}, `Of ${rows.length} users ${gain.length} have a lower mean ${MEASURES[measure].title} under `, el("strong", {}, runs[chosen]!.name),
+        ` than under `, el("strong", {}, runs[baseline]!.name), `, ${lose.length} a higher one.`));
+      parts.push(el("div", { class: "grid" },
+        gain.length > 0 && bars("Those who gain most", gain.slice(0, SHOWN), measure),
+        lose.length > 0 && bars("Those who lose most", lose.slice(0, SHOWN), measure)));
+    }
+    parts.push(details("All users",
+      scroller("All users", valueTable(`Mean ${MEASURES[measure].title} by user`, ["user", "jobs", ...runs.map((run) => run.name)],
+        [...before].sort((a, b) => b[1].jobs - a[1].jobs).map(([user, { jobs }]) =>
+          [String(user), String(jobs), ...runs.map((run) => {
+            const its = tables.get(run)!.get(user);
+            return its ? text(its.mean) : "–";
+          })])))));
+    box.replaceChildren(...(parts as Node[]));
+  };
+  let tables = new Map<RunModel, Map<number, Means>>();
+  const measured = () => {
+    tables = new Map(runs.map((run) => [run, byUser(run, measure)]));
+    index.replaceChildren(valueTable(`How even the means of users are (Jain's index of ${MEASURES[measure].title}; 1: all the same)`,
+      ["policy", "index", "users"], runs.map((run) => [run.name, jain(tables.get(run)!).toFixed(3), String(tables.get(run)!.size)])));
+    draw();
+  };
+  const index = el("div", {});
+  measured();
+  const names = runs.map((run, i): [string, string] => [String(i), run.name]);
+  return el("section", { id: "users" }, el("h2", {}, "Users"),
+    el("div", { class: "toolbar" },
+      select("Mean", (["wait", "slowdown", "turnaround"] as Measure[]).map((m) => [m, MEASURES[m].title]), measure, (v) => {
+        measure = v as Measure;
+        measured();
+      }),
+      runs.length > 1 && select("under", names, String(chosen), (v) => {
+        chosen = Number(v);
+        draw();
+      }),
+      runs.length > 1 && select("against", names, String(baseline), (v) => {
+        baseline = Number(v);
+        draw();
+      })),
+    box, index);
+}
