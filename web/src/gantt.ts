@@ -148,11 +148,7 @@ class Strip {
     context.beginPath();
     context.rect(GUTTER, 0, this.plotWidth, this.height);
     context.clip();
-    context.fillStyle = colour("grid");
-    for (const t of momentTicks(view.from, view.until, this.plotWidth / 110).at) {
-      context.fillRect(Math.round(this.x(t)), 0, 1, this.height);
-    }
-    if (count > DRAWN_ONE_BY_ONE) this.drawRaster(context, count, scale);
+    if (count > DRAWN_ONE_BY_ONE) this.drawRaster(context, count, rgb(ground), scale);
     else this.drawBars(context);
     this.drawCircumstances(context);
     for (const job of new Set([this.shared.hovered, this.shared.selected])) this.outline(context, job);
@@ -161,7 +157,7 @@ class Strip {
     canvas.dataset.bars = String(count);
   }
 
-  private drawRaster(context: CanvasRenderingContext2D, count: number, scale: number): void {
+  private drawRaster(context: CanvasRenderingContext2D, count: number, ground: Rgb, scale: number): void {
     const { view } = this.shared;
     const columns = Math.max(1, Math.round(this.plotWidth * scale));
     let raster: Raster;
@@ -182,7 +178,7 @@ class Strip {
     const image = document.createElement("canvas");
     image.width = raster.columns;
     image.height = raster.rows;
-    image.getContext("2d")!.putImageData(raster.pixels(), 0, 0);
+    image.getContext("2d")!.putImageData(raster.pixels(ground), 0, 0);
     context.imageSmoothingEnabled = false;
     context.drawImage(image, GUTTER, 0, this.plotWidth, this.height);
   }
@@ -259,7 +255,7 @@ class Strip {
     // Resizes: a line, and where it fits a triangle that says which way.
     for (const [x, y, h, k, grown, evolving] of marks) {
       context.fillStyle = inks[k]!;
-      context.fillRect(x, y + 0.5, 1, Math.max(1, h - 1));
+      context.fillRect(x, y + 0.5, 1.5, Math.max(1, h - 1));
       if (h < 8) continue;
       const middle = y + h / 2;
       context.beginPath();
@@ -357,6 +353,7 @@ class Strip {
   }
 
   private drawAxes(context: CanvasRenderingContext2D): void {
+    const { view } = this.shared;
     const ink = colour("soft");
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = ink;
@@ -368,6 +365,13 @@ class Strip {
       const y = this.y(node + Math.min(0.5, step / 2));
       if (y > 5 && y < this.height - 4) context.fillText(String(node), GUTTER - 6, y);
     }
+    context.globalAlpha = 0.5;
+    context.fillStyle = colour("grid");
+    for (const t of momentTicks(view.from, view.until, this.plotWidth / 110).at) {
+      context.fillRect(Math.round(this.x(t)), 0, 1, this.height);
+    }
+    context.globalAlpha = 1;
+    if (document.activeElement === this.canvas) return;
   }
 
   // ---- What people do with it -------------------------------------------------------------------
@@ -647,7 +651,7 @@ export function ganttSection(
     shared.height = Math.round(Math.max(60, Math.min(1200, shared.height * factor)));
     shared.refresh();
   };
-  const toolbar = el("div", { class: "toolbar" },
+  const toolbar = el("div", { class: "toolbar sticky" },
     search(open),
     select("Colours by", [["job", "job"], ["user", "user"], ["type", "type"], ["reason", "reason"]], "job", (value) => {
       shared.colouring = value as Colouring;
@@ -658,8 +662,6 @@ export function ganttSection(
     el("div", { class: "buttons", role: "group", "aria-label": "Height" },
       el("button", { type: "button", onclick: () => tall(1.4) }, "Taller"),
       el("button", { type: "button", onclick: () => tall(1 / 1.4) }, "Lower")));
-  // The axis stays in sight, as the strips of many policies are higher than the window.
-  const head = el("div", { class: "sticky" }, toolbar, legend, axisBox);
   const box = folded(some, MANY, (run) => {
     const strip = new Strip(run, bars[run.index]!, shared);
     strips.push(strip);
@@ -671,7 +673,7 @@ export function ganttSection(
       "All policies on one time axis. Drag to move; ", el("kbd", {}, "Ctrl"), " and the wheel, or the wheel after a click, to zoom; ",
       el("kbd", {}, "Shift"), " and the wheel to zoom into nodes. With the keyboard: ",
       el("kbd", {}, "← →"), " ", el("kbd", {}, "+ −"), " ", el("kbd", {}, "0"), ", ", el("kbd", {}, "[ ]"), " for nodes. A click on a job tells its story."),
-    head, box,
+    toolbar, legend, axisBox, box,
     without.length > 0 && el("p", { class: "soft" },
       `Not drawn, as their nodes were not told apart: ${without.map((run) => run.name).join(", ")}.`),
     story);

@@ -99,7 +99,7 @@ function naming(run: RunModel, kind: Kind): Naming {
   if (kind === "type") return { names: workload.types, of: (row) => workload.type[row]! };
   const sizes = sizeClasses(run.drawn.nodes);
   return {
-    names: sizes.names.map((name) => (name === "1" ? "1 node" : `${name} nodes`)),
+    names: sizes.names.map((name) => `${name} nodes`),
     of: (row) => sizes.of(run.startNodes[row]! || workload.size[row]!),
   };
 }
