@@ -52,9 +52,9 @@ std::vector<std::string> folders_of(const Matrix& matrix) {
 }
 
 bool is_name_of_results(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kNames{
+  constexpr std::array<std::string_view, 10> kNames{
       "allocations.csv", "choices.csv", "decisions.csv", "jobs.csv",  "report.html",
-      "runs.csv",        "series.csv",  kSummary,        "trace.json"};
+      "resizes.csv",     "runs.csv",        "series.csv",  kSummary,        "trace.json"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 

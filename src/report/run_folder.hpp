@@ -14,13 +14,14 @@
 #include "report/jobs_csv.hpp"
 #include "report/nodes_csv.hpp"
 #include "report/page.hpp"
+#include "report/resizes_csv.hpp"
 #include "report/series.hpp"
 #include "simulation/simulation.hpp"
 
 namespace ductile {
 
-/// Writes jobs.csv, allocations.csv, decisions.csv, series.csv, trace.json, report.html and
-/// summary.json; of a portfolio that chose choices.csv, with a corridor of power corridor.csv, and
+/// Writes jobs.csv, allocations.csv, resizes.csv, decisions.csv, series.csv, trace.json, report.html
+/// and summary.json; of a portfolio that chose choices.csv, with a corridor of power corridor.csv, and
 /// where nodes were not all there nodes.csv. Each appears when it is complete. Throws RunError where
 /// the system refuses to write.
 class RunFolder {
@@ -40,6 +41,7 @@ class RunFolder {
   std::vector<CorridorLine> corridor_;
   JobsCsv jobs_;
   AllocationsCsv allocations_;
+  ResizesCsv resizes_;
   DecisionsCsv decisions_;
   ChromeTrace trace_;
   Series series_;
