@@ -33,8 +33,9 @@ constexpr std::size_t kMostWhole = 16;  // runs of which all figures are on the 
 constexpr std::size_t kMostRows = 3'000'000;
 
 constexpr std::array<std::string_view, 11> kFiles{
-    "report.html", "jobs.csv",    "allocations.csv", "resizes.csv",  "decisions.csv", "choices.csv",
-    "nodes.csv",   "corridor.csv", "series.csv",      "summary.json", "trace.json"};
+    "report.html",   "jobs.csv",     "allocations.csv", "resizes.csv",
+    "decisions.csv", "choices.csv",  "nodes.csv",       "corridor.csv",
+    "series.csv",    "summary.json", "trace.json"};
 
 // JSON has no number that is not finite.
 Json of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -190,8 +191,8 @@ std::string html_page(std::span<const RunPage> runs) {
     rows_left -= std::min(rows_left, drawing.rows);
     if (workload.empty()) workload = drawing.workload;
     if (!drawing.is_whole) {
-      data["notes"].push_back(fmt::format(
-          "Of {} the page has room for the first {} jobs only.", run.summary.policy, drawing.jobs));
+      data["notes"].push_back(fmt::format("Of {} the page has room for the first {} jobs only.",
+                                          run.summary.policy, drawing.jobs));
     }
     auto& workloads = data["workloads"];
     auto place = std::ranges::find(workloads, drawing.submitted);

@@ -110,8 +110,8 @@ class Bars {
   }
 
   const Places& places_;
-  Packed table_{{"job", "from", "until", "first", "last", "size", "reason", "for", "cores",
-                 "guest"}};
+  Packed table_{
+      {"job", "from", "until", "first", "last", "size", "reason", "for", "cores", "guest"}};
 };
 
 // The last state of each of equal intervals, where there are more than can be seen.
@@ -122,8 +122,8 @@ std::vector<Sample> thinned(std::vector<Sample> samples) {
       (samples.back().at - begin) / static_cast<std::int64_t>(kMostSamples) + kTick;
   std::vector<Sample> kept;
   for (const Sample& sample : samples) {
-    const bool is_same = !kept.empty() && (kept.back().at - begin) / step == (sample.at - begin) / step;
-    if (is_same) kept.pop_back();
+    const auto interval = [&](const Sample& its) { return (its.at - begin) / step; };
+    if (!kept.empty() && interval(kept.back()) == interval(sample)) kept.pop_back();
     kept.push_back(sample);
   }
   return kept;
@@ -194,7 +194,8 @@ Json choices_json(const fs::path& path) {
   };
   while (csv.next()) {
     const Time its = csv.time(time);
-    const bool is_new = !choice || its != at || (csv.text(ruled) == "1" && choice->contains("ruled"));
+    const bool is_new =
+        !choice || its != at || (csv.text(ruled) == "1" && choice->contains("ruled"));
     if (is_new) {
       close();
       at = its;

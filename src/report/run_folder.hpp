@@ -21,8 +21,8 @@ namespace ductile {
 
 /// Writes jobs.csv, allocations.csv, decisions.csv, series.csv, trace.json, report.html and
 /// summary.json; of a portfolio that chose choices.csv, with a corridor of power corridor.csv, and
-/// where nodes were not all there nodes.csv. Each appears when it is complete. Throws RunError where
-/// the system refuses to write.
+/// where nodes were not all there nodes.csv. Each appears when it is complete. Throws RunError
+/// where the system refuses to write.
 class RunFolder {
  public:
   /// Makes the folder; InputError if that is not possible.
