@@ -57,19 +57,18 @@ export class Raster {
     });
   }
 
-  /** On this ground, as pixels. */
-  pixels(ground: Rgb): ImageData {
+  /** As pixels, as opaque as they are full. */
+  pixels(): ImageData {
     const image = new ImageData(this.columns, this.rows);
     const { data } = image;
     const { cells } = this;
     for (let at = 0; at < cells.length; at += 4) {
       const full = cells[at + 3]!;
-      const scale = full > 1 ? 1 / full : 1;
-      const rest = full > 1 ? 0 : 1 - full;
-      data[at] = cells[at]! * scale + ground[0] * rest;
-      data[at + 1] = cells[at + 1]! * scale + ground[1] * rest;
-      data[at + 2] = cells[at + 2]! * scale + ground[2] * rest;
-      data[at + 3] = 255;
+      if (full === 0) continue;
+      data[at] = cells[at]! / full;
+      data[at + 1] = cells[at + 1]! / full;
+      data[at + 2] = cells[at + 2]! / full;
+      data[at + 3] = full * 255;
     }
     return image;
   }

@@ -43,6 +43,16 @@ export class Steps {
     return result;
   }
 
+  /** At `n` moments in the middle of equal parts of a span. */
+  samples(from: number, until: number, n: number): (number | null)[] {
+    const width = (until - from) / n;
+    return Array.from({ length: n }, (_, k) => {
+      const t = from + (k + 0.5) * width;
+      const i = t > this.end ? -1 : place(this.times, t);
+      return i < 0 || Number.isNaN(this.values[i]) ? null : this.values[i]!;
+    });
+  }
+
   mean(from: number, until: number): number {
     const a = place(this.times, from);
     const b = place(this.times, until);

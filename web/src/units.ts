@@ -87,6 +87,23 @@ export function short(value: number, digits = 3): string {
   return fixed(value, Math.max(0, Math.min(6, decimals)));
 }
 
+/** A round value of an axis: no more digits than it has. */
+export function tick(value: number): string {
+  const decimals = Number.isInteger(value) ? 0 : Math.min(6, (String(Number(value.toPrecision(6))).split(".")[1] ?? "").length);
+  return fixed(value, decimals);
+}
+
+/** A round length of time: in the largest unit that has it whole. */
+export function roundDuration(value_s: number): string {
+  for (const unit of [...TIMES].reverse()) {
+    const value = value_s / unit.size;
+    if (value >= 1 && Number.isInteger(value)) {
+      return `${fixed(value, 0)}\u00a0${unit.name === "days" ? (value === 1 ? "day" : "days") : unit.name}`;
+    }
+  }
+  return `${tick(value_s)}\u00a0s`;
+}
+
 /** A length of time by itself: "2.6 h". */
 export function duration(value_s: number): string {
   if (!Number.isFinite(value_s)) return "–";
@@ -106,7 +123,7 @@ export function moment(value_s: number, step_s: number, end_s: number): string {
   const sign = value_s < 0 ? "\u2212" : "";
   const value = Math.abs(value_s);
   if (end_s < 7200) {
-    if (step_s >= 60) return `${sign}${short(value / 60)}\u2009min`;
+    if (step_s >= 60) return `${sign}${tick(value / 60)}\u2009min`;
     const decimals = step_s >= 1 ? 0 : Math.min(6, Math.ceil(-Math.log10(step_s)));
     return `${sign}${fixed(value, decimals)}\u2009s`;
   }
