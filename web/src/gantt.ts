@@ -10,7 +10,8 @@ import { duration, exact, moment, momentTicks } from "./units";
 import { GUTTER, MARGIN, type TimeView } from "./view";
 
 const MANY = 6;
-const DRAWN_ONE_BY_ONE = 5000; // bars of a strip; of more there is a raster
+const DRAWN_ONE_BY_ONE = 1500; // bars of a strip; of more there is a raster, and on it those
+const WIDE = 12; // that are as wide as this
 const RASTERED_ANEW = 60000; // more bars come from the raster of the whole run
 const WHOLE_COLUMNS = 8192;
 const WHOLE_ROWS = 256;
@@ -157,7 +158,7 @@ class Strip {
       context.fillRect(Math.round(this.x(t)), 0, 1, this.height);
     }
     if (count > DRAWN_ONE_BY_ONE) this.drawRaster(context, count, scale);
-    else this.drawBars(context);
+    if (count <= RASTERED_ANEW) this.drawBars(context, count > DRAWN_ONE_BY_ONE ? WIDE : 0);
     this.drawCircumstances(context);
     for (const job of new Set([this.shared.hovered, this.shared.selected])) this.outline(context, job);
     context.restore();
@@ -218,7 +219,8 @@ class Strip {
     return Array.from({ length: count }, (_, k) => [x, y + k * node + top, w, high]);
   }
 
-  private drawBars(context: CanvasRenderingContext2D): void {
+  /** Those that are at least so wide. */
+  private drawBars(context: CanvasRenderingContext2D, least: number): void {
     const { bars, run } = this;
     const { key, colours } = this.paint!;
     const fills = colours.map(([r, g, b]) => `rgb(${r},${g},${b})`);
@@ -228,9 +230,11 @@ class Strip {
     context.textBaseline = "middle";
     context.textAlign = "left";
     const labels: [string, number, number, string][] = [];
+    const leastTime = (least / this.plotWidth) * this.shared.view.span;
     const marks: [number, number, number, number, boolean, boolean][] = [];
     eachIn(bars, this.shared.view.from, this.shared.view.until, (i) => {
       if (bars.last[i]! + 1 <= this.begin || bars.first[i]! >= this.end) return;
+      if (bars.until[i]! - bars.from[i]! < leastTime) return;
       const k = key[i]!;
       const parts = this.boxes(i);
       context.fillStyle = fills[k]!;
@@ -351,12 +355,11 @@ class Strip {
     context.lineWidth = job === this.shared.selected ? 2.5 : 1.5;
     for (let k = bars.jobStart[row]!; k < bars.jobStart[row + 1]!; k++) {
       const i = bars.ofJob[k]!;
-      for (const [x, y, w, h] of this.boxes(i)) {
-        context.strokeStyle = colour("plot");
-        context.strokeRect(x - 1.5, y - 1.5, w + 3, h + 3);
-        context.strokeStyle = colour("ink");
-        context.strokeRect(x, y, w, h);
-      }
+      const [x, y, w, h] = this.box(i);
+      context.strokeStyle = colour("plot");
+      context.strokeRect(x - 1.5, y - 1.5, w + 3, h + 3);
+      context.strokeStyle = colour("ink");
+      context.strokeRect(x, y, w, h);
     }
   }
 
@@ -675,7 +678,7 @@ export function ganttSection(
       "All policies on one time axis. Drag to move; ", el("kbd", {}, "Ctrl"), " and the wheel, or the wheel after a click, to zoom; ",
       el("kbd", {}, "Shift"), " and the wheel to zoom into nodes. With the keyboard: ",
       el("kbd", {}, "← →"), " ", el("kbd", {}, "+ −"), " ", el("kbd", {}, "0"), ", ", el("kbd", {}, "[ ]"), " for nodes. A click on a job tells its story."),
-    head, box,
+    el("div", {}, head, box),
     without.length > 0 && el("p", { class: "soft" },
       `Not drawn, as their nodes were not told apart: ${without.map((run) => run.name).join(", ")}.`),
     story);

@@ -79,18 +79,24 @@ export class Raster {
     const wide = ((until - from) * this.columns) / columns;
     const start = from * this.columns;
     const target = result.cells;
-    for (let x = 0; x < columns; x++) {
-      const a = Math.max(0, Math.floor(start + x * wide));
-      const b = Math.min(this.columns, Math.max(a + 1, Math.floor(start + (x + 1) * wide)));
-      const share = 1 / Math.max(1, b - a);
-      for (let y = 0; y < this.rows; y++) {
-        const out = (y * columns + x) * 4;
+    // Row by row, as they lie in memory.
+    for (let y = 0; y < this.rows; y++) {
+      for (let x = 0; x < columns; x++) {
+        const a = Math.max(0, Math.floor(start + x * wide));
+        const b = Math.min(this.columns, Math.max(a + 1, Math.floor(start + (x + 1) * wide)));
+        let [red, green, blue, full] = [0, 0, 0, 0];
         for (let k = a, at = (y * this.columns + a) * 4; k < b; k++, at += 4) {
-          target[out] += this.cells[at]! * share;
-          target[out + 1] += this.cells[at + 1]! * share;
-          target[out + 2] += this.cells[at + 2]! * share;
-          target[out + 3] += this.cells[at + 3]! * share;
+          red += this.cells[at]!;
+          green += this.cells[at + 1]!;
+          blue += this.cells[at + 2]!;
+          full += this.cells[at + 3]!;
         }
+        const share = 1 / Math.max(1, b - a);
+        const out = (y * columns + x) * 4;
+        target[out] = red * share;
+        target[out + 1] = green * share;
+        target[out + 2] = blue * share;
+        target[out + 3] = full * share;
       }
     }
     return result;
