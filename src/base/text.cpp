@@ -34,6 +34,24 @@ std::string seconds_text(Duration duration) {
   return text;
 }
 
+std::optional<Duration> parse_seconds(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative) text.remove_prefix(1);
+  const std::string_view whole = next_part(text, '.');
+  const auto seconds = parse_number<std::uint64_t>(whole);
+  constexpr std::uint64_t most = 1ULL << 63;
+  if (!seconds || *seconds > most / 1'000'000 || text.size() > 6) return std::nullopt;
+  std::uint64_t us = *seconds * 1'000'000;
+  std::uint64_t unit = 100'000;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    us += static_cast<std::uint64_t>(digit - '0') * unit;
+    unit /= 10;
+  }
+  if (us > most - (is_negative ? 0 : 1)) return std::nullopt;
+  return Duration{static_cast<std::int64_t>(is_negative ? 0 - us : us)};
+}
+
 namespace {
 
 std::uint8_t byte_at(std::string_view text, std::size_t i) {

@@ -24,6 +24,9 @@ inline void append_seconds(std::string& text, Time time) {
 std::string seconds_text(Duration duration);
 inline std::string seconds_text(Time time) { return seconds_text(time.time_since_epoch()); }
 
+/// Reads what `append_seconds` writes, exactly; more than six digits behind the point are refused.
+std::optional<Duration> parse_seconds(std::string_view text);
+
 /// Appends the shortest text that is read as the same number.
 template <class Number>
 requires std::is_arithmetic_v<Number>

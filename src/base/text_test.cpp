@@ -29,6 +29,19 @@ TEST(Text, SecondsOfTheExtremes) {
   EXPECT_EQ(seconds_text(Duration{Limits::min()}), "-9223372036854.775808");
 }
 
+TEST(Text, SecondsAreReadExactly) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (const std::int64_t us : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1},
+                                std::int64_t{12'500'000}, std::int64_t{-3'000'001}, most, least}) {
+    EXPECT_EQ(parse_seconds(seconds_text(Duration{us})), Duration{us});
+  }
+  for (const char* const none : {"", "-", ".5", "1.0000001", "1e3", "1.x", "+1", " 1", "--1",
+                                 "9223372036854.775808", "99999999999999999999"}) {
+    EXPECT_FALSE(parse_seconds(none)) << none;
+  }
+}
+
 TEST(Text, SecondsAreAppended) {
   std::string text = "t=";
   append_seconds(text, Duration{250'000});

@@ -136,8 +136,7 @@ std::size_t take_results_of_tasks(const Matrix& matrix) {
         const auto at = missing.find(run.folder);
         if (at == missing.end() || !run.is_over) return;
         const PlannedRun wanted = planned[at->second];
-        if (run.identity != wanted.identity || (wanted.has_page && !run.has_page) ||
-            !has_its_summary(task / run.folder, run.identity)) {
+        if (run.identity != wanted.identity || !has_its_summary(task / run.folder, run.identity)) {
           return;
         }
         move_results(task / run.folder, results.folder() / run.folder);

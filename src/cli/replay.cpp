@@ -57,7 +57,7 @@ Replayed write_run(const Options& options, std::istream& log, const PolicyMaker&
   folder.add_observers(observers);
   const Retold run = retell(log, options.log, make, workload, observers);
   const Summary summary = figures.summary(workload, run.settings, run.counts);
-  folder.finish(summary, "");
+  folder.finish(summary);
   folder.write_summary(summary);
   if (!options.json) std::cout << summary_table({&summary, 1}) << '\n';
   return run.replayed;

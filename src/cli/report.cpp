@@ -58,24 +58,14 @@ std::vector<Found> find_runs(const Options& options) {
   return runs;
 }
 
-// The page shows what the files hold: no nodes, for which it links to the pages of the runs.
 void write_page(const std::string& path, const std::vector<Found>& runs) {
   const fs::path beside = fs::absolute(path).parent_path();
   std::vector<RunPage> pages;
   for (const Found& run : runs) {
-    RunPage& page = pages.emplace_back();
-    page.folder = fs::absolute(run.folder).lexically_normal().lexically_relative(beside).string();
-    page.summary = run.summary;
-    const fs::path series = run.folder / "series.csv";
-    if (!fs::exists(series)) continue;
-    const std::vector<Sample> samples = read_series(series);
-    for (std::size_t i = 1; i < samples.size(); ++i) {
-      const Sample& from = samples[i - 1];
-      page.held.add(from.at, samples[i].at, from.held);
-      page.pending.add(from.at, samples[i].at, from.pending);
-      page.adaptive.add(from.at, samples[i].at, from.adaptive);
-      page.power_w.add(from.at, samples[i].at, from.power_w);
-    }
+    const fs::path folder = fs::absolute(run.folder).lexically_normal();
+    pages.push_back({.folder = folder.lexically_relative(beside).string(),
+                     .path = run.folder,
+                     .summary = run.summary});
   }
   OutputFile file(path);
   file.text() = html_page(pages);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 std::string name_of(const PlannedRun& run) {
   Checksum sum;
   sum.add(run.folder.data(), run.folder.size()).add("", 1);
-  sum.add(run.identity.data(), run.identity.size()).add(&run.has_page, sizeof run.has_page);
+  sum.add(run.identity.data(), run.identity.size());
   return sum.text();
 }
 

@@ -11,13 +11,12 @@
 
 #include "base/error.hpp"
 #include "report/output_file.hpp"
-#include "report/page_text.hpp"
 #include "report/text.hpp"
 
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr int kApplication = 0x4475'6374;  // "Duct", in the header of the file
 constexpr const char* kRemedy =
     "give another folder to --out, or --force to have the results in it removed";
@@ -27,8 +26,7 @@ constexpr const char* kTables =
     "CREATE TABLE runs (folder TEXT PRIMARY KEY, matrix TEXT NOT NULL, number INTEGER, "
     "variant TEXT NOT NULL, policy TEXT NOT NULL, seed INTEGER NOT NULL, identity TEXT NOT NULL, "
     "summary TEXT) WITHOUT ROWID;"
-    "CREATE INDEX runs_of_matrix ON runs (matrix, number);"
-    "CREATE TABLE pages (folder TEXT PRIMARY KEY, page TEXT NOT NULL) WITHOUT ROWID;";
+    "CREATE INDEX runs_of_matrix ON runs (matrix, number);";
 
 // The figures as columns, for whoever asks in SQL.
 std::string view_of_figures() {
@@ -228,7 +226,7 @@ void ResultsFile::each_run(const std::optional<std::string>& matrix,
                            const std::function<void(const PlannedRun&)>& see) const {
   Statement runs(*this,
                  "SELECT folder, matrix, number, variant, policy, seed, identity, "
-                 "folder IN (SELECT folder FROM pages), summary IS NOT NULL FROM runs "
+                 "summary IS NOT NULL FROM runs "
                  "WHERE matrix = ?1 OR ?1 IS NULL ORDER BY folder");
   runs.add(matrix);
   while (runs.next()) {
@@ -239,8 +237,7 @@ void ResultsFile::each_run(const std::optional<std::string>& matrix,
          .policy = runs.text(4),
          .seed = runs.number(5),
          .identity = runs.text(6),
-         .has_page = runs.number(7) != 0,
-         .is_over = runs.number(8) != 0});
+         .is_over = runs.number(7) != 0});
   }
 }
 
@@ -265,25 +262,17 @@ void ResultsFile::plan(const std::string& matrix, std::size_t count,
   Transaction all(*this);
   Statement(*this, "UPDATE runs SET number = NULL WHERE matrix = ?").add(matrix).done();
   Statement there(*this,
-                  "SELECT identity = ?2 AND (NOT ?3 OR folder IN (SELECT folder FROM pages)) "
-                  "AND summary IS NOT NULL FROM runs WHERE folder = ?1");
+                  "SELECT identity = ?2 AND summary IS NOT NULL FROM runs WHERE folder = ?1");
   Statement number(*this, "UPDATE runs SET number = ?2, variant = ?3 WHERE folder = ?1");
-  Statement no_page(*this, "DELETE FROM pages WHERE folder = ?");
   for (std::size_t i = 0; i < count; ++i) {
     const PlannedRun run = planned(i);
-    const bool stays =
-        there.add(run.folder).add(run.identity).add(std::uint64_t{run.has_page}).next() &&
-        there.number(0) != 0;
+    const bool stays = there.add(run.folder).add(run.identity).next() && there.number(0) != 0;
     there.again();
     if (stays) {
       number.add(run.folder).add(run.number).add(run.variant).done();
       number.again();
-      if (!run.has_page) {
-        no_page.add(run.folder).done();
-        no_page.again();
-      }
     } else {
-      write(run, std::nullopt, std::nullopt);
+      write(run, std::nullopt);
     }
   }
   Statement(*this, "UPDATE runs SET summary = NULL WHERE matrix = ? AND number IS NULL")
@@ -307,14 +296,7 @@ bool ResultsFile::is_all_gone(const std::string& matrix) const {
 }
 
 void ResultsFile::forget_gone(const std::string& matrix) {
-  Transaction all(*this);
-  Statement(*this,
-            "DELETE FROM pages WHERE folder IN "
-            "(SELECT folder FROM runs WHERE matrix = ? AND number IS NULL)")
-      .add(matrix)
-      .done();
   Statement(*this, "DELETE FROM runs WHERE matrix = ? AND number IS NULL").add(matrix).done();
-  all.commit();
 }
 
 void ResultsFile::drop(const std::string& matrix) { plan(matrix, 0, {}); }
@@ -323,8 +305,7 @@ void ResultsFile::undo(const std::string& folder) {
   Statement(*this, "UPDATE runs SET summary = NULL WHERE folder = ?").add(folder).done();
 }
 
-void ResultsFile::write(const PlannedRun& run, const std::optional<std::string>& summary,
-                        const std::optional<std::string>& page) {
+void ResultsFile::write(const PlannedRun& run, const std::optional<std::string>& summary) {
   Statement(*this, "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
       .add(run.folder)
       .add(run.matrix)
@@ -335,57 +316,27 @@ void ResultsFile::write(const PlannedRun& run, const std::optional<std::string>&
       .add(run.identity)
       .add(summary)
       .done();
-  if (page) {
-    Statement(*this, "INSERT OR REPLACE INTO pages VALUES (?, ?)")
-        .add(run.folder)
-        .add(*page)
-        .done();
-  } else {
-    Statement(*this, "DELETE FROM pages WHERE folder = ?").add(run.folder).done();
-  }
 }
 
-void ResultsFile::add(const PlannedRun& run, const Summary& summary, const RunPage* page) {
+void ResultsFile::add(const PlannedRun& run, const Summary& summary) {
   Summary figures = summary;
   figures.run.clear();  // it has a column
-  const std::string text = figures_json(figures);
-  const auto shown = page == nullptr ? std::optional<std::string>() : page_text(*page);
-  Transaction all(*this);
-  write(run, text, shown);
-  all.commit();
+  write(run, figures_json(figures));
 }
 
 void ResultsFile::add(const PlannedRun& run, const ResultsFile& other) {
-  const std::string summary =
-      other.text_of("SELECT summary FROM runs WHERE folder = ?", run.folder);
-  const auto page =
-      run.has_page
-          ? std::optional(other.text_of("SELECT page FROM pages WHERE folder = ?", run.folder))
-          : std::nullopt;
-  Transaction all(*this);
-  write(run, summary, page);
-  all.commit();
+  write(run, other.summary_text(run.folder));
 }
 
-std::string ResultsFile::text_of(const char* sql, const std::string& folder) const {
-  Statement text(*this, sql);
+std::string ResultsFile::summary_text(const std::string& folder) const {
+  Statement text(*this, "SELECT summary FROM runs WHERE folder = ?");
   if (!text.add(folder).next() || text.is_null(0)) damaged("it has no results of " + folder);
   return text.text(0);
 }
 
 Summary ResultsFile::summary(const std::string& folder) const {
-  const std::string text = text_of("SELECT summary FROM runs WHERE folder = ?", folder);
   try {
-    return parse_summaries(text, folder).at(0).summary;
-  } catch (const InputError& error) {
-    damaged(error.what());
-  }
-}
-
-RunPage ResultsFile::page(const std::string& folder) const {
-  const std::string text = text_of("SELECT page FROM pages WHERE folder = ?", folder);
-  try {
-    return page_of_text(text);
+    return parse_summaries(summary_text(folder), folder).at(0).summary;
   } catch (const InputError& error) {
     damaged(error.what());
   }

@@ -13,7 +13,6 @@
 
 #include "base/error.hpp"
 #include "metrics/summary.hpp"
-#include "report/page.hpp"
 
 struct sqlite3;
 
@@ -28,7 +27,6 @@ struct PlannedRun {
   std::string policy{};
   std::uint64_t seed = 0;
   std::string identity{};  // all that its results depend on
-  bool has_page = false;   // what a page shows of it is kept, too
   bool is_over = false;    // its results are there
 };
 
@@ -70,8 +68,8 @@ class ResultsFile {
   /// Is any run over?
   bool has_any() const;
 
-  /// What is to be: `count` runs, in order. What is over, has the same identity and the page that
-  /// it is to have stays so; all others are not over. Those that are no longer in the matrix are
+  /// What is to be: `count` runs, in order. What is over and has the same identity stays
+  /// so; all others are not over. Those that are no longer in the matrix are
   /// not over, either, and stay until they are forgotten. All at once.
   void plan(const std::string& matrix, std::size_t count,
             const std::function<PlannedRun(std::size_t)>& planned);
@@ -83,15 +81,13 @@ class ResultsFile {
   void drop(const std::string& matrix);
 
   /// A run is over, whether it was planned here or not.
-  void add(const PlannedRun& run, const Summary& summary, const RunPage* page);
+  void add(const PlannedRun& run, const Summary& summary);
   /// The same with the results that another file has of it.
   void add(const PlannedRun& run, const ResultsFile& other);
   /// Its results are not there, whatever was thought.
   void undo(const std::string& folder);
   /// The figures of a run that is over, without what measures the machine.
   Summary summary(const std::string& folder) const;
-  /// What a page shows of it; without folder and summary.
-  RunPage page(const std::string& folder) const;
 
  private:
   class Statement;
@@ -109,9 +105,8 @@ class ResultsFile {
   void run_sql(const char* sql) const;
   [[noreturn]] void fail() const;
   [[noreturn]] void damaged(const std::string& what) const;
-  void write(const PlannedRun& run, const std::optional<std::string>& summary,
-             const std::optional<std::string>& page);
-  std::string text_of(const char* sql, const std::string& folder) const;
+  void write(const PlannedRun& run, const std::optional<std::string>& summary);
+  std::string summary_text(const std::string& folder) const;
 
   std::filesystem::path folder_, path_;
   Lock lock_{};  // is let go after the database, whose own locks would go with it

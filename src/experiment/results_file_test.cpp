@@ -27,12 +27,8 @@ class ResultsFileTest : public ::testing::Test {
 
   static PlannedRun run(std::uint64_t number, const std::string& identity = "{}") {
     const std::string name = "run-" + std::to_string(number);
-    return {.folder = name,
-            .number = number,
-            .policy = "easy",
-            .seed = number,
-            .identity = identity,
-            .has_page = number == 0};
+    return {
+        .folder = name, .number = number, .policy = "easy", .seed = number, .identity = identity};
   }
   static Summary summary(double wait_s) {
     Summary summary;
@@ -63,14 +59,11 @@ class ResultsFileTest : public ::testing::Test {
 };
 
 TEST_F(ResultsFileTest, KeepsWhatIsOverWithoutWhatMeasuresTheMachine) {
-  RunPage page;
-  page.workload = "log";
-  page.held.add(Time{}, Time{whole_seconds(10)}, 1.0 / 3);
   {
     ResultsFile file(folder_);
     plan(file, 2);
     EXPECT_FALSE(file.has_any());
-    file.add(run(0), summary(0.1), &page);
+    file.add(run(0), summary(0.1));
   }
   const ResultsFile file(folder_);
   EXPECT_TRUE(file.has_any());
@@ -79,15 +72,13 @@ TEST_F(ResultsFileTest, KeepsWhatIsOverWithoutWhatMeasuresTheMachine) {
   EXPECT_EQ(again.mean_wait_s, 0.1);
   EXPECT_EQ(again.simulate_seconds, 0);
   EXPECT_EQ(again.run, "");
-  EXPECT_EQ(file.page("run-0").held, page.held);
   EXPECT_THROW(file.summary("run-1"), DamagedResults);
 }
 
 TEST_F(ResultsFileTest, APlanKeepsWhatHasNotChanged) {
   ResultsFile file(folder_);
   plan(file, 3);
-  const RunPage page;
-  for (const std::uint64_t i : {0, 1, 2}) file.add(run(i), summary(1), i == 0 ? &page : nullptr);
+  for (const std::uint64_t i : {0, 1, 2}) file.add(run(i), summary(1));
   plan(file, 3);
   EXPECT_THAT(over(file), ElementsAre("run-0", "run-1", "run-2"));
   plan(file, 2);
@@ -96,14 +87,6 @@ TEST_F(ResultsFileTest, APlanKeepsWhatHasNotChanged) {
   EXPECT_FALSE(file.is_all_gone(""));
   file.forget_gone("");
   EXPECT_THAT(file.gone(""), IsEmpty());
-  // One that is to have a page has none, and one that has it is to have none.
-  file.plan("", 2, [&](std::size_t i) {
-    PlannedRun run = ResultsFileTest::run(i);
-    run.has_page = i == 1;
-    return run;
-  });
-  EXPECT_THAT(over(file), ElementsAre("run-0"));
-  EXPECT_THROW(file.page("run-0"), DamagedResults);
   plan(file, 2, "{\"seed\":3}");
   EXPECT_THAT(over(file), IsEmpty());
   file.drop("");
@@ -134,7 +117,7 @@ TEST_F(ResultsFileTest, ADamagedPageIsSaid) {
   {
     ResultsFile file(folder_);
     plan(file, 200);
-    for (std::uint64_t i = 0; i < 200; ++i) file.add(run(i), summary(1), nullptr);
+    for (std::uint64_t i = 0; i < 200; ++i) file.add(run(i), summary(1));
   }
   // The middle of the file is another one.
   std::fstream bytes(folder_ / "results.db", std::ios::in | std::ios::out | std::ios::binary);
@@ -147,25 +130,19 @@ TEST_F(ResultsFileTest, ADamagedRowIsSaid) {
   {
     ResultsFile file(folder_);
     plan(file, 2);
-    const RunPage page;
-    file.add(run(0), summary(1), &page);
+    file.add(run(0), summary(1));
   }
   sql("UPDATE runs SET summary = replace(summary, 'mean_wait_s', 'mean_wait_x')");
-  sql("UPDATE pages SET page = replace(page, 'gantt', 'gannt')");
   const ResultsFile file(folder_);
   EXPECT_THROW(file.summary("run-0"), DamagedResults);
-  EXPECT_THROW(file.page("run-0"), DamagedResults);
 }
 
 TEST_F(ResultsFileTest, TakesTheResultsOfAnotherFile) {
-  RunPage page;
-  page.workload = "log";
   ResultsFile one(folder_ / "1"), all(folder_);
-  one.add(run(0), summary(3), &page);
+  one.add(run(0), summary(3));
   plan(all, 2);
   all.add(run(0), one);
   EXPECT_EQ(all.summary("run-0").mean_wait_s, 3);
-  EXPECT_EQ(all.page("run-0").workload, "log");
 }
 
 TEST_F(ResultsFileTest, HasAnExperimentOrNone) {

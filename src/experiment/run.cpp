@@ -68,7 +68,6 @@ struct Result {
   Measured measured;
   // What is not kept: all of it, if there is no file of results or the run was stopped.
   std::optional<Summary> summary{};
-  RunPage page{};
 };
 
 constexpr std::size_t kShownRunning = 3;
@@ -187,28 +186,26 @@ class MatrixRun {
     Summary summary = figures.summary(workload, settings, counts);
     summary.variant = matrix_.variant;
     summary.run = identity(number);
-    RunPage page;
-    if (folder) page = folder->finish(summary, name_of(number));
+    if (folder) folder->finish(summary);
     summary.load_seconds = to_microseconds(shared.input->load_seconds);
     summary.simulate_seconds = to_microseconds(seconds_since(begin));
     summary.look_ahead_seconds = to_microseconds(counts.look_ahead_seconds);
     summary.peak_rss_bytes = peak_rss_bytes();
     if (folder) folder->write_summary(summary);
     tell(number, counts.jobs_over, workload.jobs.size(), counts.last_end);
-    deliver(number, kept(number, std::move(summary), std::move(page)));
+    deliver(number, kept(number, std::move(summary)));
   }
 
   // Keeps what a run came to; what is left of it to be held.
-  Result kept(std::size_t number, Summary summary, RunPage page) {
+  Result kept(std::size_t number, Summary summary) {
     Result result{.measured = Measured::of(summary)};
     if (!matrix_.results || summary.stopped) {
-      if (has_charts(number)) result.page = std::move(page);
       result.summary = std::move(summary);
       return result;
     }
     const PlannedRun run = planned_[number];
     const std::scoped_lock lock(results_mutex_);
-    matrix_.results->add(run, summary, run.has_page ? &page : nullptr);
+    matrix_.results->add(run, summary);
     if (matrix_.claims) matrix_.claims->over(run);
     return result;
   }
@@ -248,16 +245,15 @@ class MatrixRun {
         const std::scoped_lock lock(results_mutex_);
         const std::string folder = planned_.folder(delivered_);
         ready.summary = matrix_.results->summary(folder);
-        if (has_charts(delivered_)) ready.page = matrix_.results->page(folder);
         ready.summary->run = identity(delivered_);
         ready.measured.write(*ready.summary);
       }
       done_(*ready.summary);
       if (matrix_.out.empty() || runs_ == 1) continue;
-      ready.page.folder = name_of(delivered_);
-      ready.page.summary = std::move(*ready.summary);
-      if (pages_.size() >= kShownIdentities) std::string().swap(ready.page.summary.run);
-      pages_.push_back(std::move(ready.page));
+      RunPage& page = pages_.emplace_back(RunPage{.folder = name_of(delivered_),
+                                                  .path = matrix_.out / name_of(delivered_),
+                                                  .summary = std::move(*ready.summary)});
+      if (pages_.size() > kShownIdentities) std::string().swap(page.summary.run);
       places_.push_back(delivered_);
     }
   }
@@ -272,10 +268,6 @@ class MatrixRun {
     }
   }
 
-  // Those of the first seed are drawn where runs are compared.
-  bool has_charts(std::size_t number) const {
-    return runs_ > 1 && number < matrix_.policies.size();
-  }
   // Its folder within that of the matrix.
   std::string name_of(std::size_t number) const { return planned_.name_within(number); }
   std::string identity(std::size_t number) const {
@@ -297,7 +289,7 @@ class MatrixRun {
   std::size_t next_ = 0, delivered_ = 0;
   std::set<std::size_t> running_;
   std::map<std::size_t, Result> results_;  // that wait for those before them
-  std::vector<RunPage> pages_;             // of what was delivered; charts of the first seed
+  std::vector<RunPage> pages_;             // of what was delivered
   std::vector<std::size_t> places_;        // of these in the matrix
   std::vector<std::uint64_t> jobs_over_;
   Progress progress_;
@@ -332,8 +324,7 @@ PlannedRun PlannedRuns::operator[](std::size_t number) const {
           .variant = matrix_.variant,
           .policy = policy.traits.settings,
           .seed = seed,
-          .identity = matrix_.identity ? matrix_.identity(policy, seed) : "",
-          .has_page = folders_.size() > 1 && number < matrix_.policies.size()};
+          .identity = matrix_.identity ? matrix_.identity(policy, seed) : ""};
 }
 
 void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done) {

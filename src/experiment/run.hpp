@@ -83,7 +83,7 @@ class PlannedRuns {
 /// Runs the matrix; `done` gets the summaries in its order, one call at a time, whatever the number
 /// of threads. What is over is kept at once; files that compare runs are made of what is kept, so
 /// that they are the same however often this was interrupted. In memory there are, besides the runs
-/// that go on, the figures of all, and what a page shows of those of the first seed. A stop
+/// that go on, the figures of all. A stop
 /// (`settings.stop`) ends what runs, and what did not begin is left out. When a run fails no other
 /// one begins, those that run are finished, and the first error is thrown again.
 void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done);

@@ -4,11 +4,14 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "report/csv_reader.hpp"
 #include "scheduling/parts.hpp"
 
 namespace ductile {
@@ -31,24 +34,53 @@ std::optional<std::uint64_t> cores_of(const Holding& held, const State& state) {
   return cores;
 }
 
+// Where others hold nodes of it longer than it does.
+NodeSet guest_nodes(JobId id, const Holding& held, const State& state) {
+  NodeSet found;
+  for_each_node(nodes_in(held.parts), [&](std::uint32_t node) {
+    const auto at = state.sharers.find(node);
+    if (at != state.sharers.end() && at->second.front() != id) found.insert(node, node);
+  });
+  return found;
+}
+
+// "0-3:12 7:4"
+void append_shared(std::string& text, const std::vector<Part>& parts) {
+  bool is_first = true;
+  for (const Part& part : parts) {
+    for (const Interval& nodes : part.nodes.parts) {
+      fmt::format_to(std::back_inserter(text), "{}{}:{}", is_first ? "" : " ",
+                     to_string(NodeSet{{nodes}}), part.has.cores);
+      is_first = false;
+    }
+  }
+}
+
 }  // namespace
 
 AllocationsCsv::AllocationsCsv(const std::filesystem::path& path, const Workload& workload)
     : file_(path), workload_(workload) {}
 
-void AllocationsCsv::on_begin(const Core&) { file_.text() += "job,from,until,size,nodes,cores\n"; }
+void AllocationsCsv::on_begin(const Core&) {
+  file_.text() += "job,from,until,size,nodes,cores,reason,for_job,shared,guest_nodes\n";
+}
 
 void AllocationsCsv::on_decision(Time now, const Decision& decision, const Core& core) {
-  if (decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::resize ||
-      decision.kind == Decision::Kind::cores) {
-    note(now, decision.job, core);
+  const bool resizes = decision.kind == Decision::Kind::resize;
+  if (!resizes && decision.kind != Decision::Kind::start &&
+      decision.kind != Decision::Kind::cores) {
+    return;
   }
+  note(now, decision.job, decision.reason, core);
+  // What it gives up, it holds until it has answered.
+  if (resizes) open_.at(decision.job).next = decision.reason;
 }
 
 void AllocationsCsv::on_start_failed(Time now, JobId id, const Core& core) { leave(now, id, core); }
 
 void AllocationsCsv::on_resized(Time now, JobId id, Nodes, const Core& core) {
-  note(now, id, core);
+  const auto at = open_.find(id);
+  note(now, id, at == open_.end() ? std::nullopt : std::exchange(at->second.next, {}), core);
 }
 
 void AllocationsCsv::on_suspended(Time now, JobId id, const WorkloadJob&, const Core& core) {
@@ -63,7 +95,11 @@ void AllocationsCsv::on_end(Time now, JobId id, const WorkloadJob&, EndState, bo
 void AllocationsCsv::on_close(Time now, const Core& core) {
   if (sharing_.empty()) return;
   const std::vector<JobId> sharing(sharing_.begin(), sharing_.end());
-  for (const JobId id : sharing) note(now, id, core);
+  for (const JobId id : sharing) {
+    // Who was a guest may be the first one there now.
+    const std::optional<Reason> why = open_.at(id).why;
+    note(now, id, why, core);
+  }
 }
 
 void AllocationsCsv::on_finish(Time now, const Core& core) {
@@ -71,17 +107,19 @@ void AllocationsCsv::on_finish(Time now, const Core& core) {
   open_.clear();
 }
 
-void AllocationsCsv::note(Time now, JobId id, const Core& core) {
+void AllocationsCsv::note(Time now, JobId id, const std::optional<Reason>& why, const Core& core) {
   const Holding& held = core.job(id).holding;
   if (held.parts.empty()) {
     sharing_.erase(id);
   } else {
     sharing_.insert(id);
   }
-  const auto [at, is_new] = open_.try_emplace(id, Open{now, held});
-  if (is_new || at->second.held == held) return;
-  write(now, id, at->second, core);
-  at->second = {now, held};
+  NodeSet as_guest = guest_nodes(id, held, core.state());
+  const auto [at, is_new] = open_.try_emplace(id, Open{now, held, as_guest, why});
+  Open& row = at->second;
+  if (is_new || (row.held == held && row.as_guest == as_guest)) return;
+  write(now, id, row, core);
+  row = {now, held, std::move(as_guest), why, row.next};
 }
 
 void AllocationsCsv::leave(Time now, JobId id, const Core& core) {
@@ -96,13 +134,56 @@ void AllocationsCsv::write(Time until, JobId id, const Open& row, const Core& co
   if (row.from == until) return;
   std::string& text = file_.text();
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "{},", workload_.jobs[index(id)].name);
-  append_seconds(text, row.from);
+  append_job(id);
+  append_seconds(text += ',', row.from);
   append_seconds(text += ',', until);
   fmt::format_to(out, ",{},{},", row.held.count, to_string(row.held.nodes));
   if (const auto cores = cores_of(row.held, core.state())) fmt::format_to(out, "{}", *cores);
-  text += '\n';
+  fmt::format_to(out, ",{},", row.why ? word(row.why->why) : "node-failure");
+  if (row.why && row.why->job != JobId::none) append_job(row.why->job);
+  append_shared(text += ',', row.held.parts);
+  fmt::format_to(out, ",{}\n", to_string(row.as_guest));
   file_.appended();
+}
+
+void AllocationsCsv::append_job(JobId id) {
+  append_number(file_.text(), workload_.jobs[index(id)].name);
+}
+
+std::vector<Allocation> read_allocations(const std::filesystem::path& path) {
+  CsvReader rows(path);
+  const std::size_t job = rows.column("job"), from = rows.column("from"),
+                    until = rows.column("until"), size = rows.column("size"),
+                    nodes = rows.column("nodes"), reason = rows.column("reason"),
+                    for_job = rows.column("for_job"), shared = rows.column("shared"),
+                    guest_nodes = rows.column("guest_nodes");
+  const auto node_set = [&rows](std::string_view text, std::size_t column) {
+    if (text.empty()) return NodeSet{};
+    auto set = parse_node_set(text);
+    if (!set) rows.fail(column, "is no set of nodes, as 0-3 7");
+    return *std::move(set);
+  };
+  std::vector<Allocation> found;
+  while (rows.next()) {
+    Allocation& row = found.emplace_back();
+    row.job = rows.number<std::uint64_t>(job);
+    row.from = rows.time(from);
+    row.until = rows.time(until);
+    if (row.until < row.from) rows.fail(until, "is before the time from which it was held");
+    row.size = rows.number<Nodes>(size);
+    row.nodes = node_set(rows.text(nodes), nodes);
+    row.reason = rows.text(reason);
+    if (!rows.text(for_job).empty()) row.for_job = rows.number<std::uint64_t>(for_job);
+    for (std::string_view rest = rows.text(shared); !rest.empty();) {
+      std::string_view part = next_part(rest, ' ');
+      NodeSet its = node_set(next_part(part, ':'), shared);
+      const auto cores = parse_number<std::uint32_t>(part);
+      if (its.empty() || !cores) rows.fail(shared, "is no list of nodes with cores, as 0-3:12 7:4");
+      row.shared.push_back({std::move(its), *cores});
+    }
+    row.guest_nodes = node_set(rows.text(guest_nodes), guest_nodes);
+  }
+  return found;
 }
 
 }  // namespace ductile

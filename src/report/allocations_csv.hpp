@@ -1,10 +1,15 @@
 // allocations.csv: which job had which nodes from when to when.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "base/node_set.hpp"
 #include "report/output_file.hpp"
 #include "simulation/observer.hpp"
 
@@ -32,18 +37,41 @@ class AllocationsCsv final : public Observer {
   struct Open {
     Time from{};
     Holding held;
+    NodeSet as_guest{};            // of them: where another job was before it
+    std::optional<Reason> why{};   // none: it lost nodes that failed
+    std::optional<Reason> next{};  // of an order to resize that has no answer yet
   };
 
   /// From now on the job holds what the core says.
-  void note(Time now, JobId id, const Core& core);
+  void note(Time now, JobId id, const std::optional<Reason>& why, const Core& core);
   /// It holds nothing any more.
   void leave(Time now, JobId id, const Core& core);
   void write(Time until, JobId id, const Open& row, const Core& core);
+  void append_job(JobId id);
 
   OutputFile file_;
   const Workload& workload_;
   std::map<JobId, Open> open_;  // sorted, so that a run that is stopped ends with the same rows
   std::set<JobId> sharing_;     // of them: what they hold may change by the end of another one
 };
+
+/// A row as it is read.
+struct Allocation {
+  std::uint64_t job = 0;
+  Time from{}, until{};
+  Nodes size = 0;
+  NodeSet nodes{};       // empty: not known
+  std::string reason{};  // a word of decisions.csv, or "node-failure"
+  std::optional<std::uint64_t> for_job{};
+  struct Shared {
+    NodeSet nodes;
+    std::uint32_t cores = 0;  // that the job has of each
+  };
+  std::vector<Shared> shared{};
+  NodeSet guest_nodes{};  // of these: where another job was before it
+};
+
+/// Throws InputError.
+std::vector<Allocation> read_allocations(const std::filesystem::path& path);
 
 }  // namespace ductile

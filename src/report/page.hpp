@@ -1,36 +1,25 @@
 // The report: one HTML page that needs nothing but itself.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "metrics/summary.hpp"
-#include "report/choices.hpp"
-#include "report/gantt.hpp"
-#include "report/resizes.hpp"
-#include "report/series.hpp"
-#include "simulation/simulation.hpp"
 
 namespace ductile {
 
-/// What a page shows of a run.
+/// What a page is told of a run. What it draws it reads from the files of the run.
 struct RunPage {
-  std::string folder;    // where its files are, as seen from the page; empty: beside it
-  std::string workload;  // its name
+  std::string folder;          // where its files are, as seen from the page; empty: beside it
+  std::filesystem::path path;  // where they are
   Summary summary;
-  TimeMeans held, pending, adaptive, power_w;
-  std::vector<CorridorLine> corridor{};  // of power, by time
-  ResizeCounter::ByReason resizes;       // empty where not known
-  std::vector<ChoiceMade> choices;       // of a portfolio
-  Gantt gantt;
 };
 
-/// A table of the main figures over seeds, curves of utilization, of the share that adaptive jobs
-/// hold, of waiting jobs and of power with its corridor, who of a portfolio ruled when and why,
-/// resizes by reason, Gantt charts of the runs that have one (of the first few, for the first
-/// seed), and all figures. The same runs give the same bytes: nothing on it depends on the machine
-/// it was made on.
+/// A page that compares these runs, drawn by what web/ has become: of the first run of each policy
+/// whose files are there all jobs, what they held, and the state of the cluster over time. The same
+/// runs give the same bytes: nothing on it depends on the machine it was made on. Throws InputError
+/// where a file is damaged.
 std::string html_page(std::span<const RunPage> runs);
 
 }  // namespace ductile

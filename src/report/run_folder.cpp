@@ -3,7 +3,9 @@
 #include <cmath>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
+#include "report/corridor_csv.hpp"
 #include "report/output_file.hpp"
 #include "report/text.hpp"
 
@@ -64,41 +66,30 @@ void write_runs(const std::filesystem::path& path, const std::vector<RunPage>& r
 RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& workload,
                      std::vector<CorridorLine> corridor)
     : folder_(made(folder)),
-      workload_(workload),
       corridor_(std::move(corridor)),
       jobs_(folder / "jobs.csv", workload),
       allocations_(folder / "allocations.csv", workload),
       decisions_(folder / "decisions.csv", workload),
       trace_(folder / "trace.json", workload),
       series_(workload),
-      gantt_(workload) {}
+      nodes_(folder / "nodes.csv") {}
 
 void RunFolder::add_observers(std::vector<Observer*>& observers) {
-  observers.insert(observers.end(), {&jobs_, &allocations_, &decisions_, &trace_, &series_, &gantt_,
-                                     &resizes_, &choices_});
+  observers.insert(observers.end(),
+                   {&jobs_, &allocations_, &decisions_, &trace_, &series_, &nodes_, &choices_});
 }
 
-RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
+void RunFolder::finish(const Summary& summary) {
   jobs_.commit();
   allocations_.commit();
   decisions_.commit();
+  nodes_.commit();
   trace_.commit(series_);
   write_series(folder_ / "series.csv", series_.samples());
   if (!choices_.made().empty()) write_choices(folder_ / "choices.csv", choices_.made());
-  RunPage page{.folder = "",
-               .workload = workload_.name,
-               .summary = summary,
-               .held = series_.held(),
-               .pending = series_.pending(),
-               .adaptive = series_.adaptive(),
-               .power_w = series_.power_w(),
-               .corridor = corridor_,
-               .resizes = resizes_.by_reason(),
-               .choices = choices_.made(),
-               .gantt = gantt_.gantt()};
+  if (!corridor_.empty()) write_corridor_csv(folder_ / "corridor.csv", corridor_);
+  const RunPage page{.folder = "", .path = folder_, .summary = summary};
   write_file(folder_ / "report.html", html_page({&page, 1}));
-  page.folder = name;
-  return page;
 }
 
 void RunFolder::write_summary(const Summary& summary) const {

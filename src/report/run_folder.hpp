@@ -11,42 +11,39 @@
 #include "report/choices.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/decisions_csv.hpp"
-#include "report/gantt.hpp"
 #include "report/jobs_csv.hpp"
+#include "report/nodes_csv.hpp"
 #include "report/page.hpp"
-#include "report/resizes.hpp"
 #include "report/series.hpp"
 #include "simulation/simulation.hpp"
 
 namespace ductile {
 
 /// Writes jobs.csv, allocations.csv, decisions.csv, series.csv, trace.json, report.html and
-/// summary.json, and of a portfolio that chose choices.csv. Each appears when it is complete.
-/// Throws RunError where the system refuses to write.
+/// summary.json; of a portfolio that chose choices.csv, with a corridor of power corridor.csv, and
+/// where nodes were not all there nodes.csv. Each appears when it is complete. Throws RunError
+/// where the system refuses to write.
 class RunFolder {
  public:
-  /// Makes the folder; InputError if that is not possible. The corridor of power is drawn.
+  /// Makes the folder; InputError if that is not possible.
   RunFolder(const std::filesystem::path& folder, const Workload& workload,
             std::vector<CorridorLine> corridor = {});
 
   /// What has to see the run.
   void add_observers(std::vector<Observer*>& observers);
-  /// After the run: completes all but summary.json. What a page shows of it; `name` is how other
-  /// pages find the folder.
-  RunPage finish(const Summary& summary, const std::string& name);
+  /// After the run: completes all but summary.json.
+  void finish(const Summary& summary);
   void write_summary(const Summary& summary) const;
 
  private:
   std::filesystem::path folder_;
-  const Workload& workload_;
   std::vector<CorridorLine> corridor_;
   JobsCsv jobs_;
   AllocationsCsv allocations_;
   DecisionsCsv decisions_;
   ChromeTrace trace_;
   Series series_;
-  GanttRecorder gantt_;
-  ResizeCounter resizes_;
+  NodesCsv nodes_;
   Choices choices_;
 };
 

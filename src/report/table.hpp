@@ -1,6 +1,7 @@
 // The main figures of runs as a table.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,8 +12,13 @@
 
 namespace ductile {
 
+/// Which values of a figure are better, if any are.
+enum class Better : std::uint8_t { less, more, neither };
+
 /// One figure that tables show.
 struct Column {
+  std::string_view key;  // of summary.json; what it has not, has a name of its own
+  Better better = Better::less;
   std::string_view title, unit;
   double (*value)(const Summary&);
   int decimals = 0;
