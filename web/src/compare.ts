@@ -271,7 +271,7 @@ function dotsOf(data: PageData, column: Column): Dot[] {
 function picture(data: PageData): HTMLElement {
   const columns = pictured(data);
   const all = data.groups.map((_, i) => i);
-  let groups = all.slice(0, MANY);
+  let groups = all.length <= MANY + 1 ? all : all.slice(0, MANY);
   if (data.comparison && !groups.includes(data.comparison.baseline)) groups.unshift(data.comparison.baseline);
   const draws: (() => void)[] = [];
   const make = (column: Column) => {

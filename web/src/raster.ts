@@ -38,16 +38,17 @@ export class Raster {
       if (x1 <= x0 || y1 <= y0) return;
       const part = bars.cores[i]! > 0 ? bars.part(i) : 1;
       const [r, g, b] = colours[key[i]!]!;
-      const lastX = Math.min(columns - 1, Math.floor(x1));
-      const lastY = Math.min(rows - 1, Math.floor(y1));
+      const firstX = Math.floor(x0);
+      // A bar that ends where a cell begins has nothing of it.
+      const lastX = Math.min(columns - 1, Math.ceil(x1) - 1);
+      const lastY = Math.min(rows - 1, Math.ceil(y1) - 1);
       for (let y = Math.floor(y0); y <= lastY; y++) {
-        const high = Math.min(y + 1, y1) - Math.max(y, y0);
-        if (high <= 0) continue;
-        let at = (y * columns + Math.floor(x0)) * 4;
-        for (let x = Math.floor(x0); x <= lastX; x++, at += 4) {
-          const wide = Math.min(x + 1, x1) - Math.max(x, x0);
-          if (wide <= 0) continue;
-          const area = wide * high * part;
+        const high = (Math.min(y + 1, y1) - Math.max(y, y0)) * part;
+        let at = (y * columns + firstX) * 4;
+        for (let x = firstX; x <= lastX; x++, at += 4) {
+          // Whole cells between the first and the last one.
+          const wide = x > firstX && x < lastX ? 1 : Math.min(x + 1, x1) - Math.max(x, x0);
+          const area = wide * high;
           cells[at] += r * area;
           cells[at + 1] += g * area;
           cells[at + 2] += b * area;

@@ -1,6 +1,7 @@
 // Utilization, waiting jobs and power over time: a row for each policy, all on one time axis.
 import uPlot from "uplot";
 import type { Bars } from "./bars";
+import { choicesBlock } from "./choices";
 import { el, folded, onWidth, type Child } from "./dom";
 import type { RunModel } from "./model";
 import { whenSeen } from "./seen";
@@ -207,7 +208,7 @@ function block(title: string, unitName: string, rows: Row[], view: TimeView, top
   const unit = unitFor(unitName, [top]);
   const keys = new Map<string, Layer>();
   for (const row of rows) for (const layer of row.layers) keys.set(layer.name, layer);
-  let last = Math.min(rows.length, MANY) - 1;
+  let last = (rows.length <= MANY + 1 ? rows.length : MANY) - 1;
   const box = folded(rows, MANY, (row) => {
     const i = rows.indexOf(row);
     return new Chart(row, view, top, unit, title, () => i === last || i === rows.length - 1).element;
@@ -249,6 +250,7 @@ export function seriesSection(
     const top = Math.max(1, ...power.flatMap((row) => row.layers.map((layer) => layer.steps.most()))) * 1.05;
     parts.push(block("Power", "W", power, view, top));
   }
+  parts.push(choicesBlock(runs, view));
   return el("section", { id: "time" }, el("h2", {}, "Over time"),
     el("p", { class: "soft" }, "Drag over a picture to look closer; a double click shows all. All pictures over time move together, the chart of the nodes below, too."),
     toolbar, parts);

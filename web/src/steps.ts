@@ -33,7 +33,7 @@ export class Steps {
       const startedIn = i;
       while (i + 1 < times.length && times[i + 1]! <= t) i++;
       const now = this.sum(t, i);
-      const isOver = begin > this.end || t < (times[0] ?? Infinity);
+      const isOver = begin >= this.end || t < (times[0] ?? Infinity);
       // Within one step its value itself: sums of long runs have few digits for short spans.
       if (isOver || i < 0) result[k] = null;
       else if (startedIn === i) result[k] = this.values[i]!;

@@ -53,7 +53,10 @@ export function unitFor(unit: string, values: Iterable<number | null>): Unit {
   return { name: unit, size: 1 };
 }
 
-/** Decimals that show the smallest of them with two digits that count, and the largest with three. */
+/**
+ * Decimals that show the largest of them with three digits that count, and one more where the
+ * smallest needs it.
+ */
 export function decimalsFor(values: Iterable<number | null>): number {
   const list = [...values].filter((v): v is number => v !== null && Number.isFinite(v) && v !== 0);
   if (list.every((v) => Number.isInteger(v))) return 0;
@@ -61,7 +64,7 @@ export function decimalsFor(values: Iterable<number | null>): number {
   const least = Math.min(...list.map(Math.abs));
   const forMost = 2 - Math.floor(Math.log10(most));
   const forLeast = 1 - Math.floor(Math.log10(least));
-  return Math.max(0, Math.min(3, Math.max(forMost, Math.min(forLeast, forMost + 2))));
+  return Math.max(0, Math.min(3, Math.max(forMost, Math.min(forLeast, forMost + 1))));
 }
 
 const formats = new Map<number, Intl.NumberFormat>();
@@ -155,7 +158,7 @@ export function momentTicks(t0: number, t1: number, count: number): { step: numb
   if (raw < 1) step = niceStep(raw);
   step ??= niceStep(raw);
   const at: number[] = [];
-  for (let i = Math.ceil(t0 / step - 1e-9); i * step <= t1 * (1 + 1e-12); i++) at.push(i * step);
+  for (let i = Math.ceil(t0 / step - 1e-9) + 0; i * step <= t1 * (1 + 1e-12); i++) at.push(i * step);
   return { step, at };
 }
 
