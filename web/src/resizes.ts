@@ -99,7 +99,7 @@ function naming(run: RunModel, kind: Kind): Naming {
   if (kind === "type") return { names: workload.types, of: (row) => workload.type[row]! };
   const sizes = sizeClasses(run.drawn.nodes);
   return {
-    names: sizes.names.map((name) => `${name} nodes`),
+    names: sizes.names.map((name) => (name === "1" ? "1 node" : `${name} nodes`)),
     of: (row) => sizes.of(run.startNodes[row]! || workload.size[row]!),
   };
 }
@@ -136,7 +136,7 @@ function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
     if (its.after[i]! < its.before[i]!) gave[who]![classes.of(other)]! += 1;
     else grew[who]![classes.of(other)]! += 1;
   }
-  return el("div", { class: "multiple" }, el("h4", {}, run.name),
+  return el("div", { class: "multiple" }, el("h3", {}, run.name),
     shares("Resizes by reason", "who was resized", classes.names, its.reasons, why),
     shares("Who gave nodes to whom", "shrunk \\ profits", classes.names, classes.names, gave),
     shares("Who grew so that whom could start earlier", "grown \\ profits", classes.names, classes.names, grew));
