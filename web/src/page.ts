@@ -77,7 +77,7 @@ async function drawRuns(data: PageData, show: (section: HTMLElement | null) => P
 
   const series: (SeriesOfRun | null)[] = await each(runs, "The series", problems, seriesOf);
   const bars: (Bars | null)[] = await each(runs, "What jobs held", problems, barsOf);
-  const resizes: (Resizes | null)[] = await each(runs, "The resizes", problems, resizesOf);
+  const resizes: (Resizes | null)[] = await each(runs, "The resizes", problems, (run) => resizesOf(run, bars[run.index] ?? null));
   mark("unpacked");
   await show(perDay(runs, bars));
   let [begin, end] = [0, 1e-3];
