@@ -16,6 +16,8 @@ const RASTERED_ANEW = 60000; // more bars come from the raster of the whole run
 const WHOLE_COLUMNS = 8192;
 const WHOLE_ROWS = 256;
 const STRIPE = 5;
+/** So long strips are drawn in one step; what is left then is stretched, and drawn after it. */
+const STEP_MS = 30;
 
 export type Colouring = "job" | "user" | "type" | "reason";
 
@@ -32,6 +34,9 @@ interface Shared {
   open(job: number): void;
   hover(job: number): void;
   refresh(): void;
+  /** When drawing of this step began, and who could not be drawn in it. */
+  stepBegan: number;
+  later(strip: Strip): void;
 }
 
 interface Paint {
@@ -70,6 +75,9 @@ class Strip {
   private paint: Paint | null = null;
   private whole: Raster | null = null;
   private width = 0;
+  /** What was drawn last, and of which span of time and nodes it was. */
+  private readonly drawn = document.createElement("canvas");
+  private drawnSpan: [from: number, until: number, low: number, high: number] = [0, 0, 0, 0];
   /** Draws it, where it is in sight. */
   readonly refresh: () => void;
 
@@ -90,7 +98,7 @@ class Strip {
       this.width = width;
       this.draw();
     });
-    this.refresh = whenSeen(this.element, () => this.draw());
+    this.refresh = whenSeen(this.element, () => this.step());
     this.listen();
   }
 
@@ -129,6 +137,39 @@ class Strip {
     return this.shared.view.from + ((x - GUTTER) / this.plotWidth) * this.shared.view.span;
   }
 
+  /** Draws it, or where this step has taken long already stretches what there is until later. */
+  private step(): void {
+    const isLate = performance.now() - this.shared.stepBegan > STEP_MS;
+    if (!isLate || this.drawn.width !== this.canvas.width || this.drawn.height !== this.canvas.height) {
+      this.draw();
+      return;
+    }
+    this.stretch();
+    this.shared.later(this);
+  }
+
+  private stretch(): void {
+    const { low, high } = this.shared;
+    const [from, until, lowest, highest] = this.drawnSpan;
+    const scale = this.canvas.width / this.width;
+    const context = this.canvas.getContext("2d")!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.fillStyle = colour("plot");
+    context.fillRect(GUTTER, 0, this.plotWidth, this.height);
+    context.save();
+    context.beginPath();
+    context.rect(GUTTER, 0, this.plotWidth, this.height);
+    context.clip();
+    const x = this.x(from);
+    const wide = this.x(until) - x;
+    const y = ((lowest - low) / (high - low)) * this.height;
+    const tall = ((highest - lowest) / (high - low)) * this.height;
+    context.drawImage(this.drawn, GUTTER * scale, 0, this.plotWidth * scale, this.canvas.height, x, y, wide, tall);
+    context.restore();
+    this.drawAxes(context);
+  }
+
   draw(): void {
     if (this.width === 0) return;
     const { view } = this.shared;
@@ -164,6 +205,10 @@ class Strip {
     context.restore();
     this.drawAxes(context);
     canvas.dataset.bars = String(count);
+    this.drawn.width = w;
+    this.drawn.height = h;
+    this.drawn.getContext("2d")!.drawImage(canvas, 0, 0);
+    this.drawnSpan = [view.from, view.until, this.shared.low, this.shared.high];
   }
 
   private drawRaster(context: CanvasRenderingContext2D, count: number, scale: number): void {
@@ -591,7 +636,24 @@ export function ganttSection(
       shared.hovered = job;
       view.changed();
     },
-    refresh: () => strips.forEach((strip) => strip.refresh()),
+    refresh: () => {
+      shared.stepBegan = performance.now();
+      // Those that were left are the first now: while somebody moves on all have their turn.
+      const left = waiting.splice(0);
+      for (const strip of [...left, ...strips.filter((strip) => !left.includes(strip))]) strip.refresh();
+    },
+    stepBegan: 0,
+    later: (strip) => {
+      waiting.push(strip);
+      if (waiting.length === 1) requestAnimationFrame(drawOne);
+    },
+  };
+  // What a step has left: one strip a frame.
+  const waiting: Strip[] = [];
+  const drawOne = () => {
+    waiting.shift()?.draw();
+    if (waiting.length > 0) requestAnimationFrame(drawOne);
+    else performance.measure("ductile:sharp", { start: shared.stepBegan, end: performance.now() });
   };
   const axis = el("canvas", { class: "time-axis", "aria-hidden": "true" });
   const axisBox = el("div", { class: "axis-box" }, axis);

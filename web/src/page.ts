@@ -46,7 +46,8 @@ async function draw(page: HTMLElement, data: PageData): Promise<void> {
     el("header", { class: "head" }, el("div", {}, el("h1", {}, data.title),
       el("p", { class: "soft" }, subtitle(data))), themeButton()),
     contents, problems, answer(data),
-    el("section", { id: "table" }, el("h2", {}, "Main figures"), mainTable(data)),
+    // Of one policy the cards above say it all.
+    data.groups.length > 1 ? el("section", { id: "table" }, el("h2", {}, "Main figures"), mainTable(data)) : "",
     waiting,
   );
   mark("answer");

@@ -146,7 +146,7 @@ function shares(caption: string, corner: string, rows: string[], columns: string
   const cell = (n: number) => n === 0
     ? el("td", { class: "none" }, "")
     : el("td", { style: style(n), title: `${n} of ${all}` }, el("b", {}, `${((100 * n) / all).toFixed(1)}\u00a0%`), el("small", {}, fixed(n, 0)));
-  return el("table", { class: "heat" },
+  return el("table", { class: "heat", style: `--columns: ${usedColumns.length}` },
     el("caption", {}, caption, " ", el("span", { class: "soft" }, `of ${fixed(all, 0)}`)),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, corner), usedColumns.map((k) => el("th", { scope: "col" }, columns[k]!)))),
     el("tbody", {}, usedRows.map((i) => el("tr", {}, el("th", { scope: "row" }, rows[i]!), usedColumns.map((k) => cell(counts[i]![k]!))))));
