@@ -1,7 +1,7 @@
 // Which job had which nodes when: the whole run of each policy, one below the other on one time
 // axis, down to a single resize.
 import { barAt, countIn, eachIn, previous, type Bars } from "./bars";
-import { append, el, folded, onWidth, select, type Child } from "./dom";
+import { append, details, el, folded, onWidth, scroller, select, valueTable, type Child } from "./dom";
 import type { RunModel } from "./model";
 import { Raster } from "./raster";
 import { whenSeen } from "./seen";
@@ -18,6 +18,10 @@ const WHOLE_ROWS = 256;
 const STRIPE = 5;
 /** So long strips are drawn in one step; what is left then is stretched, and drawn after it. */
 const STEP_MS = 30;
+
+/** Reasons of starts alone. */
+const STARTS = new Set(["in-order", "backfilled", "guest", "ordered"]);
+const LISTED = 200; // bars of each policy in the table
 
 export type Colouring = "job" | "user" | "type" | "reason";
 
@@ -705,7 +709,10 @@ export function ganttSection(
     if (some.some((run) => bars[run.index]!.offset)) {
       keys.push(el("span", { class: "key" }, el("i", { class: "hatched" }), "guest on shared nodes"));
     }
-    keys.push(el("span", { class: "key" }, "▲ grown ▼ shrunk ◆ asked for by the application"));
+    const reasons = new Set(some.flatMap((run) => bars[run.index]!.reasons));
+    if ([...reasons].some((reason) => !STARTS.has(reason))) {
+      keys.push(el("span", { class: "key" }, `▲ grown ▼ shrunk${reasons.has("evolving") ? " ◆ asked for by the application" : ""}`));
+    }
     if (some.some((run) => run.drawn.outages?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "hatched", style: "background-color: var(--outage)" }), "out of service"));
     if (some.some((run) => run.drawn.reservations?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "dashed" }), "reservation"));
     legend.replaceChildren();
@@ -741,6 +748,7 @@ export function ganttSection(
       el("kbd", {}, "Shift"), " and the wheel to zoom into nodes. With the keyboard: ",
       el("kbd", {}, "← →"), " ", el("kbd", {}, "+ −"), " ", el("kbd", {}, "0"), ", ", el("kbd", {}, "[ ]"), " for nodes. A click on a job tells its story."),
     el("div", {}, head, box),
+    list(some, bars, view),
     without.length > 0 && el("p", { class: "soft" },
       `Not drawn, as their nodes were not told apart: ${without.map((run) => run.name).join(", ")}.`),
     story);
@@ -766,6 +774,41 @@ export function ganttSection(
       view.changed();
     },
   };
+}
+
+/** What the strips show, as a table: made when it is opened, and again when the view has moved. */
+function list(runs: RunModel[], all: (Bars | null)[], view: TimeView): HTMLElement {
+  const box = el("div", {});
+  const fill = () => {
+    let left = 0;
+    const rows = runs.flatMap((run) => {
+      const bars = all[run.index]!;
+      const result: Child[][] = [];
+      eachIn(bars, view.from, view.until, (i) => {
+        if (result.length >= LISTED) {
+          left++;
+          return;
+        }
+        const { workload } = run;
+        result.push([`${run.name}`, workload.job[bars.job[i]!], exact(bars.from[i]!), exact(bars.until[i]!),
+          bars.first[i] === bars.last[i] ? `${bars.first[i]}` : `${bars.first[i]}–${bars.last[i]}`, bars.size[i],
+          bars.reasons[bars.reason[i]!] ?? ""]);
+      });
+      return result;
+    });
+    box.replaceChildren(scroller("Jobs on nodes", valueTable("Jobs on nodes in the span that is shown",
+      ["policy", "job", "from (s)", "until (s)", "nodes", "size", "because"], rows)));
+    if (left > 0) box.append(el("p", { class: "soft" }, `${left} more in this span, of each policy those after the first ${LISTED}: look closer to see them.`));
+  };
+  const table = details("What is shown, as a table", box);
+  table.addEventListener("toggle", () => table.open && fill());
+  let timer = 0;
+  view.onChange(() => {
+    if (!table.open) return;
+    clearTimeout(timer);
+    timer = setTimeout(fill, 200);
+  });
+  return table;
 }
 
 function search(open: (job: number) => void): HTMLElement {
