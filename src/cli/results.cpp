@@ -22,6 +22,7 @@
 
 #include "base/error.hpp"
 #include "cli/run_identity.hpp"
+#include "report/run_folder.hpp"
 #include "report/text.hpp"
 
 namespace ductile {
@@ -52,10 +53,7 @@ std::vector<std::string> folders_of(const Matrix& matrix) {
 }
 
 bool is_name_of_results(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kNames{
-      "allocations.csv", "choices.csv", "decisions.csv", "jobs.csv",  "report.html",
-      "runs.csv",        "series.csv",  kSummary,        "trace.json"};
-  return std::ranges::find(kNames, name) != kNames.end();
+  return name == "runs.csv" || std::ranges::find(kRunFiles, name) != kRunFiles.end();
 }
 
 // A file that was not complete when its run ended.

@@ -34,7 +34,7 @@ struct JobRow {
   std::uint64_t job = 0;
   std::int64_t submit = 0, start = kNone, end = kNone;
   std::uint64_t size = 0, start_nodes = 0, end_nodes = 0;
-  std::int64_t walltime = 0, user = 0;
+  std::int64_t walltime = 0, user = 0, runtime = kNone;
   std::string type{}, state{}, reason{};
 };
 
@@ -51,7 +51,8 @@ Jobs read_jobs(const fs::path& path) {
                     walltime = csv.column("requested_time"), state = csv.column("final_state"),
                     start = csv.column("starting_time"), end = csv.column("finish_time"),
                     user = csv.column("user"), start_nodes = csv.column("start_nodes"),
-                    end_nodes = csv.column("end_nodes"), reason = csv.column("reason");
+                    end_nodes = csv.column("end_nodes"), reason = csv.column("reason"),
+                    runtime = csv.column("static_runtime");
   Jobs jobs;
   while (csv.next()) {
     if (jobs.rows.empty()) jobs.workload = csv.text(workload);
@@ -62,6 +63,7 @@ Jobs read_jobs(const fs::path& path) {
     if (const auto time = csv.find_time(end); time && row.start != kNone) row.end = us(*time);
     row.size = csv.number<std::uint64_t>(size);
     row.walltime = us(csv.time(walltime));
+    if (const auto time = csv.find_time(runtime)) row.runtime = us(*time);
     row.user = csv.number<std::int64_t>(user);
     row.start_nodes = csv.number<std::uint64_t>(start_nodes);
     row.end_nodes = csv.number<std::uint64_t>(end_nodes);
@@ -252,14 +254,14 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   drawing.is_whole = shown == jobs.rows.size();
   jobs.rows.resize(shown);
 
-  Packed submitted({"job", "submit", "size", "walltime", "user", "type"});
+  Packed submitted({"job", "submit", "size", "walltime", "user", "type", "runtime"});
   Packed ran({"start", "end", "reason", "state", "start_nodes", "end_nodes"});
   Bars::Places places;
   for (const JobRow& row : jobs.rows) {
     places.emplace(row.job, static_cast<std::int64_t>(submitted.rows()));
     submitted.add({static_cast<std::int64_t>(row.job), row.submit,
                    static_cast<std::int64_t>(row.size), row.walltime, row.user,
-                   submitted.word("type", row.type)});
+                   submitted.word("type", row.type), row.runtime});
     ran.add({row.start, row.end, ran.word("reason", row.reason), ran.word("state", row.state),
              static_cast<std::int64_t>(row.start_nodes), static_cast<std::int64_t>(row.end_nodes)});
   }

@@ -43,11 +43,11 @@ TEST(RunDrawing, HasAllJobsAndWhatTheyHeld) {
   EXPECT_EQ(drawing.json["nodes"], 4);
   EXPECT_EQ(drawing.json["makespan_s"], 15);
 
-  Packed submitted({"job", "submit", "size", "walltime", "user", "type"});
+  Packed submitted({"job", "submit", "size", "walltime", "user", "type", "runtime"});
   submitted.word("type", "rigid");
-  submitted.add({1, 0, 3, 10 * kSecond, 7, 0});
-  submitted.add({2, 1 * kSecond, 4, 5 * kSecond, 7, 0});
-  submitted.add({3, 2 * kSecond, 1, 8 * kSecond, 7, 0});
+  submitted.add({1, 0, 3, 10 * kSecond, 7, 0, 10 * kSecond});
+  submitted.add({2, 1 * kSecond, 4, 5 * kSecond, 7, 0, 5 * kSecond});
+  submitted.add({3, 2 * kSecond, 1, 8 * kSecond, 7, 0, 8 * kSecond});
   EXPECT_EQ(drawing.submitted, submitted.json());
 
   Packed jobs({"start", "end", "reason", "state", "start_nodes", "end_nodes"});

@@ -56,13 +56,13 @@ TEST(RunFolder, FilesOfARunByHand) {
             "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
             "requested_time,success,final_state,starting_time,execution_time,finish_time,"
             "waiting_time,turnaround_time,stretch,allocated_resources,consumed_energy,metadata,"
-            "user,start_nodes,end_nodes,expands,shrinks,restarts,reason\n"
+            "user,start_nodes,end_nodes,expands,shrinks,restarts,reason,static_runtime\n"
             "1,small,rigid,0,3,10,1,COMPLETED_SUCCESSFULLY,0,10,10,0,10,1,0-2,-1,,"
-            "7,3,3,0,0,0,in-order\n"
+            "7,3,3,0,0,0,in-order,10\n"
             "3,small,rigid,2,1,8,1,COMPLETED_SUCCESSFULLY,2,8,10,0,8,1,3,-1,,"
-            "7,1,1,0,0,0,backfilled\n"
+            "7,1,1,0,0,0,backfilled,8\n"
             "2,small,rigid,1,4,5,1,COMPLETED_SUCCESSFULLY,10,5,15,9,14,2.8,0-3,-1,,"
-            "7,4,4,0,0,0,in-order\n");
+            "7,4,4,0,0,0,in-order,5\n");
   EXPECT_EQ(content(folder / "allocations.csv"),
             "job,from,until,size,nodes,cores,reason,for_job,shared,guest_nodes\n"
             "1,0,10,3,0-2,3,in-order,,,\n3,2,10,1,3,1,backfilled,,,\n"
@@ -114,7 +114,7 @@ TEST(RunFolder, ARejectedJobHasARowWithoutTimes) {
   workload.jobs[1].nodes = 5;
   write_run(folder, workload, small_settings());
   EXPECT_THAT(content(folder / "jobs.csv"),
-              HasSubstr("2,small,rigid,1,5,5,0,REJECTED,,,,,,,,-1,,7,0,0,0,0,0,infeasible\n"));
+              HasSubstr("2,small,rigid,1,5,5,0,REJECTED,,,,,,,,-1,,7,0,0,0,0,0,infeasible,5\n"));
   EXPECT_THAT(content(folder / "decisions.csv"), HasSubstr(",reject,2,"));
 }
 
