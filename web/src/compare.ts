@@ -90,11 +90,12 @@ function withComparison(data: PageData): Child[] {
     }
   } else if (rows.every((row) => row.low === null)) {
     // One run each: a difference, but nobody knows how much of it is chance.
-    parts.push(
-      sign * best.ratio < sign ? name(data, best.group) : base,
-      ` has the best ${column.title}; `, name(data, best.group), `: ${change(best.ratio)} than `, base,
-      ". From one run each nothing can be said about how sure that is.",
-    );
+    if (sign * best.ratio < sign) {
+      parts.push(name(data, best.group), ` has the best ${column.title}: ${change(best.ratio)} than `, base);
+    } else {
+      parts.push(base, ` has the best ${column.title}; the nearest is `, name(data, best.group), ` with ${change(best.ratio)}`);
+    }
+    parts.push(". From one run each nothing can be said about how sure that is.");
   } else {
     parts.push(
       "No policy is clearly better than ", base, ` by ${column.title}. The nearest is `,

@@ -135,7 +135,7 @@ function cdf(runs: RunModel[], measure: Measure, shown: Set<RunModel>): [HTMLEle
   );
   const none = measure === "wait"
     ? el("p", { class: "soft" }, "At once: " + runs.filter((run) => shown.has(run)).map((run) =>
-        `${run.name} ${((100 * upperBound(lists[run.index]!, 0)) / Math.max(1, lists[run.index]!.length)).toFixed(0)} %`).join(", ") + " of the jobs.")
+        `${run.name} ${((100 * upperBound(lists[run.index]!, 0)) / Math.max(1, lists[run.index]!.length)).toFixed(0)}\u00a0%`).join(", ") + " of the jobs.")
     : null;
   return [
     el("figure", {}, el("figcaption", {}, el("strong", {}, MEASURES[measure].title), " ",

@@ -1,7 +1,7 @@
 // Which job had which nodes when: the whole run of each policy, one below the other on one time
 // axis, down to a single resize.
 import { barAt, countIn, eachIn, previous, type Bars } from "./bars";
-import { append, el, folded, onWidth, select, type Child } from "./dom";
+import { append, details, el, folded, onWidth, scroller, select, valueTable, type Child } from "./dom";
 import type { RunModel } from "./model";
 import { Raster } from "./raster";
 import { whenSeen } from "./seen";
@@ -16,6 +16,12 @@ const RASTERED_ANEW = 60000; // more bars come from the raster of the whole run
 const WHOLE_COLUMNS = 8192;
 const WHOLE_ROWS = 256;
 const STRIPE = 5;
+/** So long strips are drawn in one step; what is left then is stretched, and drawn after it. */
+const STEP_MS = 30;
+
+/** Reasons of starts alone. */
+const STARTS = new Set(["in-order", "backfilled", "guest", "ordered"]);
+const LISTED = 200; // bars of each policy in the table
 
 export type Colouring = "job" | "user" | "type" | "reason";
 
@@ -32,6 +38,9 @@ interface Shared {
   open(job: number): void;
   hover(job: number): void;
   refresh(): void;
+  /** When drawing of this step began, and who could not be drawn in it. */
+  stepBegan: number;
+  later(strip: Strip): void;
 }
 
 interface Paint {
@@ -70,6 +79,9 @@ class Strip {
   private paint: Paint | null = null;
   private whole: Raster | null = null;
   private width = 0;
+  /** What was drawn last, and of which span of time and nodes it was. */
+  private readonly drawn = document.createElement("canvas");
+  private drawnSpan: [from: number, until: number, low: number, high: number] = [0, 0, 0, 0];
   /** Draws it, where it is in sight. */
   readonly refresh: () => void;
 
@@ -90,7 +102,7 @@ class Strip {
       this.width = width;
       this.draw();
     });
-    this.refresh = whenSeen(this.element, () => this.draw());
+    this.refresh = whenSeen(this.element, () => this.step());
     this.listen();
   }
 
@@ -129,6 +141,39 @@ class Strip {
     return this.shared.view.from + ((x - GUTTER) / this.plotWidth) * this.shared.view.span;
   }
 
+  /** Draws it, or where this step has taken long already stretches what there is until later. */
+  private step(): void {
+    const isLate = performance.now() - this.shared.stepBegan > STEP_MS;
+    if (!isLate || this.drawn.width !== this.canvas.width || this.drawn.height !== this.canvas.height) {
+      this.draw();
+      return;
+    }
+    this.stretch();
+    this.shared.later(this);
+  }
+
+  private stretch(): void {
+    const { low, high } = this.shared;
+    const [from, until, lowest, highest] = this.drawnSpan;
+    const scale = this.canvas.width / this.width;
+    const context = this.canvas.getContext("2d")!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.fillStyle = colour("plot");
+    context.fillRect(GUTTER, 0, this.plotWidth, this.height);
+    context.save();
+    context.beginPath();
+    context.rect(GUTTER, 0, this.plotWidth, this.height);
+    context.clip();
+    const x = this.x(from);
+    const wide = this.x(until) - x;
+    const y = ((lowest - low) / (high - low)) * this.height;
+    const tall = ((highest - lowest) / (high - low)) * this.height;
+    context.drawImage(this.drawn, GUTTER * scale, 0, this.plotWidth * scale, this.canvas.height, x, y, wide, tall);
+    context.restore();
+    this.drawAxes(context);
+  }
+
   draw(): void {
     if (this.width === 0) return;
     const { view } = this.shared;
@@ -164,6 +209,10 @@ class Strip {
     context.restore();
     this.drawAxes(context);
     canvas.dataset.bars = String(count);
+    this.drawn.width = w;
+    this.drawn.height = h;
+    this.drawn.getContext("2d")!.drawImage(canvas, 0, 0);
+    this.drawnSpan = [view.from, view.until, this.shared.low, this.shared.high];
   }
 
   private drawRaster(context: CanvasRenderingContext2D, count: number, scale: number): void {
@@ -591,7 +640,24 @@ export function ganttSection(
       shared.hovered = job;
       view.changed();
     },
-    refresh: () => strips.forEach((strip) => strip.refresh()),
+    refresh: () => {
+      shared.stepBegan = performance.now();
+      // Those that were left are the first now: while somebody moves on all have their turn.
+      const left = waiting.splice(0);
+      for (const strip of [...left, ...strips.filter((strip) => !left.includes(strip))]) strip.refresh();
+    },
+    stepBegan: 0,
+    later: (strip) => {
+      waiting.push(strip);
+      if (waiting.length === 1) requestAnimationFrame(drawOne);
+    },
+  };
+  // What a step has left: one strip a frame.
+  const waiting: Strip[] = [];
+  const drawOne = () => {
+    waiting.shift()?.draw();
+    if (waiting.length > 0) requestAnimationFrame(drawOne);
+    else performance.measure("ductile:sharp", { start: shared.stepBegan, end: performance.now() });
   };
   const axis = el("canvas", { class: "time-axis", "aria-hidden": "true" });
   const axisBox = el("div", { class: "axis-box" }, axis);
@@ -643,7 +709,10 @@ export function ganttSection(
     if (some.some((run) => bars[run.index]!.offset)) {
       keys.push(el("span", { class: "key" }, el("i", { class: "hatched" }), "guest on shared nodes"));
     }
-    keys.push(el("span", { class: "key" }, "▲ grown ▼ shrunk ◆ asked for by the application"));
+    const reasons = new Set(some.flatMap((run) => bars[run.index]!.reasons));
+    if ([...reasons].some((reason) => !STARTS.has(reason))) {
+      keys.push(el("span", { class: "key" }, `▲ grown ▼ shrunk${reasons.has("evolving") ? " ◆ asked for by the application" : ""}`));
+    }
     if (some.some((run) => run.drawn.outages?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "hatched", style: "background-color: var(--outage)" }), "out of service"));
     if (some.some((run) => run.drawn.reservations?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "dashed" }), "reservation"));
     legend.replaceChildren();
@@ -679,6 +748,7 @@ export function ganttSection(
       el("kbd", {}, "Shift"), " and the wheel to zoom into nodes. With the keyboard: ",
       el("kbd", {}, "← →"), " ", el("kbd", {}, "+ −"), " ", el("kbd", {}, "0"), ", ", el("kbd", {}, "[ ]"), " for nodes. A click on a job tells its story."),
     el("div", {}, head, box),
+    list(some, bars, view),
     without.length > 0 && el("p", { class: "soft" },
       `Not drawn, as their nodes were not told apart: ${without.map((run) => run.name).join(", ")}.`),
     story);
@@ -704,6 +774,41 @@ export function ganttSection(
       view.changed();
     },
   };
+}
+
+/** What the strips show, as a table: made when it is opened, and again when the view has moved. */
+function list(runs: RunModel[], all: (Bars | null)[], view: TimeView): HTMLElement {
+  const box = el("div", {});
+  const fill = () => {
+    let left = 0;
+    const rows = runs.flatMap((run) => {
+      const bars = all[run.index]!;
+      const result: Child[][] = [];
+      eachIn(bars, view.from, view.until, (i) => {
+        if (result.length >= LISTED) {
+          left++;
+          return;
+        }
+        const { workload } = run;
+        result.push([`${run.name}`, workload.job[bars.job[i]!], exact(bars.from[i]!), exact(bars.until[i]!),
+          bars.first[i] === bars.last[i] ? `${bars.first[i]}` : `${bars.first[i]}–${bars.last[i]}`, bars.size[i],
+          bars.reasons[bars.reason[i]!] ?? ""]);
+      });
+      return result;
+    });
+    box.replaceChildren(scroller("Jobs on nodes", valueTable("Jobs on nodes in the span that is shown",
+      ["policy", "job", "from (s)", "until (s)", "nodes", "size", "because"], rows)));
+    if (left > 0) box.append(el("p", { class: "soft" }, `${left} more in this span, of each policy those after the first ${LISTED}: look closer to see them.`));
+  };
+  const table = details("What is shown, as a table", box);
+  table.addEventListener("toggle", () => table.open && fill());
+  let timer = 0;
+  view.onChange(() => {
+    if (!table.open) return;
+    clearTimeout(timer);
+    timer = setTimeout(fill, 200);
+  });
+  return table;
 }
 
 function search(open: (job: number) => void): HTMLElement {

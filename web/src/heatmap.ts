@@ -79,7 +79,7 @@ function cellsOf(run: RunModel, baseline: RunModel, measure: Measure): Cells {
 
 function map(cells: Cells, limit: number): HTMLElement {
   const table = el(
-    "table", { class: "heat" },
+    "table", { class: "heat", style: `--columns: ${cells.sizes.length}` },
     el("caption", {}, el("strong", {}, cells.run.name)),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run time \\ nodes"),
       cells.sizes.map((name) => el("th", { scope: "col" }, name)))),

@@ -134,7 +134,7 @@ function events(run: RunModel, bars: Bars | null, resizes: Resizes | null, row: 
     if (hosts.size > 0) add(start, 3, "Guest on nodes of ", names(hosts), hosts.size > 8 && ` and ${hosts.size - 8} more`, ".");
     if (guests.size > 0) add(start, 3, "Shared its nodes with ", names(guests), guests.size > 8 && ` and ${guests.size - 8} more`, ".");
   }
-  for (const i of resizes?.ofJob(row) ?? []) {
+  for (const i of resizes?.isOrdered ? resizes.ofJob(row) : []) {
     const outcome = resizes!.outcomes[resizes!.outcome[i]!] ?? "";
     if (outcome === "done" && list.length > 0) continue; // told above
     const reason = resizes!.reasons[resizes!.reason[i]!] ?? "";

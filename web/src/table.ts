@@ -187,6 +187,9 @@ export function mainTable(data: PageData): HTMLElement {
       left += w;
     });
     box.replaceChildren(...parts.map((shown, i) => part(shown, i === 0, Math.ceil(forName))));
+    // On a wide page not so wide that a line is hard to follow.
+    const widest = lines > 1 ? width : Math.min(width, (forName + total) * 1.7);
+    box.querySelectorAll("table").forEach((table) => (table.style.maxWidth = `${Math.ceil(widest)}px`));
     if (same.length > 0) {
       const words = same.map((f) => {
         const value = data.groups[0]!.means[f.place]!;

@@ -164,6 +164,8 @@ async function measure(test) {
       say(`${test.name}: ${what} step: median ${its.median.toFixed(1)} ms, longest ${its.longest.toFixed(1)} ms`);
       if (!(its.median < STEP_MS * patience)) fail(`a ${what} step takes ${its.median.toFixed(0)} ms`);
     }
+    const sharp = await page.evaluate(() => performance.getEntriesByName("ductile:sharp").map((entry) => entry.duration));
+    if (sharp.length > 0) say(`${test.name}: ${sharp.length} steps were finished later, after ${median(sharp).toFixed(0)} ms (median)`);
     // A frame with the painting of the browser itself.
     const frames = [];
     for (let round = 0; round < 3; round++) frames.push(await page.evaluate(() => new Promise((resolve) => {
