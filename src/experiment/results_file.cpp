@@ -266,8 +266,7 @@ void ResultsFile::plan(const std::string& matrix, std::size_t count,
   Statement number(*this, "UPDATE runs SET number = ?2, variant = ?3 WHERE folder = ?1");
   for (std::size_t i = 0; i < count; ++i) {
     const PlannedRun run = planned(i);
-    const bool stays =
-        there.add(run.folder).add(run.identity).next() && there.number(0) != 0;
+    const bool stays = there.add(run.folder).add(run.identity).next() && there.number(0) != 0;
     there.again();
     if (stays) {
       number.add(run.folder).add(run.number).add(run.variant).done();

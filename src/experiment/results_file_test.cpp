@@ -27,11 +27,8 @@ class ResultsFileTest : public ::testing::Test {
 
   static PlannedRun run(std::uint64_t number, const std::string& identity = "{}") {
     const std::string name = "run-" + std::to_string(number);
-    return {.folder = name,
-            .number = number,
-            .policy = "easy",
-            .seed = number,
-            .identity = identity};
+    return {
+        .folder = name, .number = number, .policy = "easy", .seed = number, .identity = identity};
   }
   static Summary summary(double wait_s) {
     Summary summary;

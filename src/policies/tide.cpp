@@ -18,7 +18,6 @@
 namespace ductile {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
 constexpr std::array<std::string_view, 3> kHandOutWords{"all", "unreserved", "none"};
 enum class HandsOut : std::uint8_t { all, unreserved, none };
 

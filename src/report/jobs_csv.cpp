@@ -12,11 +12,11 @@
 namespace ductile {
 namespace {
 
-constexpr std::string_view kHeader =
+constexpr std::string_view kJobsHeader =
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,"
     "success,final_state,starting_time,execution_time,finish_time,waiting_time,turnaround_time,"
     "stretch,allocated_resources,consumed_energy,metadata,"
-    "user,start_nodes,end_nodes,expands,shrinks,restarts,reason";
+    "user,start_nodes,end_nodes,expands,shrinks,restarts,reason,static_runtime";
 
 std::string_view batsim_word(EndState state) {
   switch (state) {
@@ -44,7 +44,7 @@ JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
 }
 
 void JobsCsv::on_begin(const Core& core) {
-  file_.text() += kHeader;
+  file_.text() += kJobsHeader;
   const Platform& platform = core.state().platform;
   is_power_known_ = platform.all_idle_w() > 0 || platform.says_what_jobs_draw() ||
                     std::ranges::any_of(workload_.adaptive, [](const AdaptiveJob& its) {
@@ -63,6 +63,8 @@ void JobsCsv::on_begin(const Core& core) {
 }
 
 void JobsCsv::end_line(const WorkloadJob& job) {
+  file_.text() += ',';
+  if (job.runtime > Duration{}) append_seconds(file_.text(), job.runtime);
   if (!workload_.user_submits.empty()) append_seconds(file_.text() += ',', job.submit);
   if (!partition_fields_.empty()) file_.text() += partition_fields_.at(job.where);
   file_.text() += '\n';

@@ -9,8 +9,7 @@ namespace ductile {
 
 void NodesCsv::on_close(Time now, const Core& core) {
   const ductile::State& state = core.state();
-  const bool has_any =
-      !state.not_up.empty() || !state.draining.empty() || !state.bookings.empty();
+  const bool has_any = !state.not_up.empty() || !state.draining.empty() || !state.bookings.empty();
   if (!has_any && since_.empty()) return;
   const NodeSet off = state.those_off(state.not_up);
   note(now, {"off", ""}, off);

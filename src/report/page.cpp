@@ -1,7 +1,6 @@
 #include "report/page.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include "report/html.hpp"
 #include "report/page_bundle.hpp"
 #include "report/run_drawing.hpp"
+#include "report/run_folder.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
 
@@ -31,10 +31,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostWhole = 16;  // runs of which all figures are on the page
 // Rows of jobs and of what they held, of all runs together: about 25 MB of a page.
 constexpr std::size_t kMostRows = 3'000'000;
-
-constexpr std::array<std::string_view, 11> kFiles{
-    "report.html", "jobs.csv",    "allocations.csv", "resizes.csv",  "decisions.csv", "choices.csv",
-    "nodes.csv",   "corridor.csv", "series.csv",      "summary.json", "trace.json"};
 
 // JSON has no number that is not finite.
 Json of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -91,7 +87,7 @@ std::vector<std::string> notes_of(std::span<const RunPage> runs,
 Json json_of(const RunPage& run, const std::vector<Column>& columns, bool is_whole) {
   Json json{{"policy", run.summary.policy}, {"seed", run.summary.seed}, {"folder", run.folder}};
   json["files"] = Json::array();
-  for (const std::string_view file : kFiles) {
+  for (const std::string_view file : kRunFiles) {
     const bool is_this_page = run.folder.empty() && file == "report.html";
     // The pages of the runs and their summaries are written after this one is.
     const bool is_to_come = file == "summary.json" || file == "report.html";
@@ -190,8 +186,8 @@ std::string html_page(std::span<const RunPage> runs) {
     rows_left -= std::min(rows_left, drawing.rows);
     if (workload.empty()) workload = drawing.workload;
     if (!drawing.is_whole) {
-      data["notes"].push_back(fmt::format(
-          "Of {} the page has room for the first {} jobs only.", run.summary.policy, drawing.jobs));
+      data["notes"].push_back(fmt::format("Of {} the page has room for the first {} jobs only.",
+                                          run.summary.policy, drawing.jobs));
     }
     auto& workloads = data["workloads"];
     auto place = std::ranges::find(workloads, drawing.submitted);

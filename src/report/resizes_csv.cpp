@@ -83,8 +83,14 @@ void ResizesCsv::on_finish(Time, const Core&) {
 }
 
 void ResizesCsv::lose(JobId id, const Open& open) {
-  write(id, {open.at, {}, open.before.count, open.ordered.count, open.before.count, open.reason,
-             ResizeOutcome::lost, open.paid});
+  write(id, {open.at,
+             {},
+             open.before.count,
+             open.ordered.count,
+             open.before.count,
+             open.reason,
+             ResizeOutcome::lost,
+             open.paid});
 }
 
 void ResizesCsv::write(JobId id, const Row& row) {

@@ -16,6 +16,7 @@
 #include "report/csv_reader.hpp"
 #include "report/nodes_csv.hpp"
 #include "report/packed.hpp"
+#include "report/resizes_csv.hpp"
 #include "report/series.hpp"
 
 namespace ductile {
@@ -34,7 +35,7 @@ struct JobRow {
   std::uint64_t job = 0;
   std::int64_t submit = 0, start = kNone, end = kNone;
   std::uint64_t size = 0, start_nodes = 0, end_nodes = 0;
-  std::int64_t walltime = 0, user = 0;
+  std::int64_t walltime = 0, user = 0, runtime = kNone;
   std::string type{}, state{}, reason{};
 };
 
@@ -51,7 +52,8 @@ Jobs read_jobs(const fs::path& path) {
                     walltime = csv.column("requested_time"), state = csv.column("final_state"),
                     start = csv.column("starting_time"), end = csv.column("finish_time"),
                     user = csv.column("user"), start_nodes = csv.column("start_nodes"),
-                    end_nodes = csv.column("end_nodes"), reason = csv.column("reason");
+                    end_nodes = csv.column("end_nodes"), reason = csv.column("reason"),
+                    runtime = csv.column("static_runtime");
   Jobs jobs;
   while (csv.next()) {
     if (jobs.rows.empty()) jobs.workload = csv.text(workload);
@@ -62,6 +64,7 @@ Jobs read_jobs(const fs::path& path) {
     if (const auto time = csv.find_time(end); time && row.start != kNone) row.end = us(*time);
     row.size = csv.number<std::uint64_t>(size);
     row.walltime = us(csv.time(walltime));
+    if (const auto time = csv.find_time(runtime)) row.runtime = us(*time);
     row.user = csv.number<std::int64_t>(user);
     row.start_nodes = csv.number<std::uint64_t>(start_nodes);
     row.end_nodes = csv.number<std::uint64_t>(end_nodes);
@@ -110,8 +113,8 @@ class Bars {
   }
 
   const Places& places_;
-  Packed table_{{"job", "from", "until", "first", "last", "size", "reason", "for", "cores",
-                 "guest"}};
+  Packed table_{
+      {"job", "from", "until", "first", "last", "size", "reason", "for", "cores", "guest"}};
 };
 
 // The last state of each of equal intervals, where there are more than can be seen.
@@ -122,8 +125,8 @@ std::vector<Sample> thinned(std::vector<Sample> samples) {
       (samples.back().at - begin) / static_cast<std::int64_t>(kMostSamples) + kTick;
   std::vector<Sample> kept;
   for (const Sample& sample : samples) {
-    const bool is_same = !kept.empty() && (kept.back().at - begin) / step == (sample.at - begin) / step;
-    if (is_same) kept.pop_back();
+    const auto interval = [&](const Sample& its) { return (its.at - begin) / step; };
+    if (!kept.empty() && interval(kept.back()) == interval(sample)) kept.pop_back();
     kept.push_back(sample);
   }
   return kept;
@@ -148,6 +151,25 @@ Json series_json(const fs::path& path) {
       table.add({us(s.at), s.held, s.idle, s.claimed, s.out_of_service, s.pending, s.running,
                  s.adaptive});
     }
+  }
+  return table.json();
+}
+
+Json resizes_json(const fs::path& path, const Bars::Places& places) {
+  const auto place_of = [&](std::uint64_t job) {
+    const auto at = places.find(job);
+    return at == places.end() ? kNone : at->second;
+  };
+  std::vector<Resize> resizes = read_resizes(path);
+  std::ranges::stable_sort(resizes, {}, &Resize::at);
+  Packed table({"at", "until", "job", "before", "ordered", "after", "reason", "for", "outcome"});
+  for (const Resize& row : resizes) {
+    const std::int64_t job = place_of(row.job);
+    if (job == kNone) continue;
+    // One that was never answered took no time.
+    table.add({us(row.at), us(row.until.value_or(row.at)), job, row.before, row.ordered, row.after,
+               table.word("reason", row.reason), row.for_job ? place_of(*row.for_job) : kNone,
+               table.word("outcome", word(row.outcome))});
   }
   return table.json();
 }
@@ -194,7 +216,8 @@ Json choices_json(const fs::path& path) {
   };
   while (csv.next()) {
     const Time its = csv.time(time);
-    const bool is_new = !choice || its != at || (csv.text(ruled) == "1" && choice->contains("ruled"));
+    const bool is_new =
+        !choice || its != at || (csv.text(ruled) == "1" && choice->contains("ruled"));
     if (is_new) {
       close();
       at = its;
@@ -251,14 +274,14 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   drawing.is_whole = shown == jobs.rows.size();
   jobs.rows.resize(shown);
 
-  Packed submitted({"job", "submit", "size", "walltime", "user", "type"});
+  Packed submitted({"job", "submit", "size", "walltime", "user", "type", "runtime"});
   Packed ran({"start", "end", "reason", "state", "start_nodes", "end_nodes"});
   Bars::Places places;
   for (const JobRow& row : jobs.rows) {
     places.emplace(row.job, static_cast<std::int64_t>(submitted.rows()));
     submitted.add({static_cast<std::int64_t>(row.job), row.submit,
                    static_cast<std::int64_t>(row.size), row.walltime, row.user,
-                   submitted.word("type", row.type)});
+                   submitted.word("type", row.type), row.runtime});
     ran.add({row.start, row.end, ran.word("reason", row.reason), ran.word("state", row.state),
              static_cast<std::int64_t>(row.start_nodes), static_cast<std::int64_t>(row.end_nodes)});
   }
@@ -274,6 +297,9 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   json["makespan_s"] = summary.makespan_s;
   json["jobs"] = ran.json();
   json["allocations"] = bars.json();
+  if (const fs::path path = folder / "resizes.csv"; fs::exists(path)) {
+    json["resizes"] = resizes_json(path, places);
+  }
   if (const fs::path path = folder / "series.csv"; fs::exists(path)) {
     json["series"] = series_json(path);
   }

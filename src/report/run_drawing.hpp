@@ -16,7 +16,8 @@ struct RunDrawing {
   nlohmann::ordered_json submitted;  // its jobs as they came: the same in all runs of a workload
   nlohmann::ordered_json json;       // `Drawn` of web/src/data.ts, but for where its parts are
   std::size_t jobs = 0, rows = 0;
-  bool is_whole = true;  // else there were more rows than there may be, and the last jobs are missing
+  bool is_whole =
+      true;  // else there were more rows than there may be, and the last jobs are missing
 };
 
 /// `most_rows`: of jobs and of what they held, in intervals of nodes. Throws InputError.

@@ -76,8 +76,8 @@ RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& worklo
       nodes_(folder / "nodes.csv") {}
 
 void RunFolder::add_observers(std::vector<Observer*>& observers) {
-  observers.insert(observers.end(), {&jobs_, &allocations_, &resizes_, &decisions_, &trace_, &series_, &nodes_,
-                                     &choices_});
+  observers.insert(observers.end(), {&jobs_, &allocations_, &resizes_, &decisions_, &trace_,
+                                     &series_, &nodes_, &choices_});
 }
 
 void RunFolder::finish(const Summary& summary) {

@@ -1,9 +1,11 @@
 // The files of one run.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/summary.hpp"
@@ -20,10 +22,16 @@
 
 namespace ductile {
 
-/// Writes jobs.csv, allocations.csv, resizes.csv, decisions.csv, series.csv, trace.json, report.html
-/// and summary.json; of a portfolio that chose choices.csv, with a corridor of power corridor.csv, and
-/// where nodes were not all there nodes.csv. Each appears when it is complete. Throws RunError where
-/// the system refuses to write.
+/// All files that there may be in the folder of a run.
+inline constexpr std::array<std::string_view, 11> kRunFiles{
+    "report.html",   "jobs.csv",     "allocations.csv", "resizes.csv",
+    "decisions.csv", "choices.csv",  "nodes.csv",       "corridor.csv",
+    "series.csv",    "summary.json", "trace.json"};
+
+/// Writes jobs.csv, allocations.csv, resizes.csv, decisions.csv, series.csv, trace.json,
+/// report.html and summary.json; of a portfolio that chose choices.csv, with a corridor of power
+/// corridor.csv, and where nodes were not all there nodes.csv. Each appears when it is complete.
+/// Throws RunError where the system refuses to write.
 class RunFolder {
  public:
   /// Makes the folder; InputError if that is not possible.

@@ -19,7 +19,7 @@
 namespace ductile {
 namespace {
 
-constexpr std::string_view kHeader =
+constexpr std::string_view kSeriesHeader =
     "time,held,idle,claimed,out_of_service,pending,running,adaptive";
 // Where power is known.
 constexpr std::string_view kPowerHeader = ",power_w,power_cap_w";
@@ -41,39 +41,6 @@ Nodes held_again(const State& state) {
 }
 
 }  // namespace
-
-// ---- TimeMeans ----------------------------------------------------------------------------------
-
-void TimeMeans::add(Time from, Time to, double value) {
-  if (to <= from) return;
-  if (sums_.empty()) begin_ = from;
-  while (to - begin_ > step_ * static_cast<std::int64_t>(kMost)) halve();
-  const auto interval = [&](Time time) {
-    return static_cast<std::size_t>((time - begin_) / step_);
-  };
-  for (Time at = from; at < to;) {
-    const std::size_t i = interval(at);
-    const Time until = std::min(to, begin_ + step_ * static_cast<std::int64_t>(i + 1));
-    if (sums_.size() <= i) sums_.resize(i + 1, 0.0);
-    sums_[i] += value * to_seconds(until - at);
-    at = until;
-  }
-  end_ = to;
-}
-
-void TimeMeans::halve() {
-  step_ *= 2;
-  const std::size_t size = (sums_.size() + 1) / 2;
-  for (std::size_t i = 0; i < size; ++i) {
-    sums_[i] = sums_[2 * i] + (2 * i + 1 < sums_.size() ? sums_[2 * i + 1] : 0.0);
-  }
-  sums_.resize(size);
-}
-
-double TimeMeans::mean(std::size_t i) const {
-  const Time from = begin_ + step_ * static_cast<std::int64_t>(i);
-  return sums_[i] / to_seconds(std::min(step_, end_ - from));
-}
 
 // ---- Series -------------------------------------------------------------------------------------
 
@@ -113,13 +80,7 @@ void Series::on_close(Time now, const Core& core) {
                       .power_cap_w = state.power_cap_mw() == State::kNoBudget
                                          ? Sample::kNoCap
                                          : static_cast<double>(state.power_cap_mw()) / 1e3};
-  pass(now);
-  if (any_ && same_state(now_, sample)) {
-    now_.at = now;
-    return;
-  }
-  any_ = true;
-  now_ = sample;
+  if (!samples_.empty() && same_state(samples_.back(), sample)) return;
   if (!samples_.empty()) {
     const Time last = samples_.back().at;
     const bool together = step_ == Duration{}
@@ -129,19 +90,6 @@ void Series::on_close(Time now, const Core& core) {
   }
   samples_.push_back(sample);
   if (samples_.size() > kMost) thin_out();
-}
-
-void Series::on_finish(Time now, const Core&) {
-  if (any_) pass(now);
-}
-
-void Series::pass(Time until) {
-  if (!any_) return;
-  held_.add(now_.at, until, static_cast<double>(now_.held));
-  pending_.add(now_.at, until, static_cast<double>(now_.pending));
-  adaptive_.add(now_.at, until, static_cast<double>(now_.adaptive));
-  power_w_.add(now_.at, until, now_.power_w);
-  now_.at = until;
 }
 
 void Series::thin_out() {
@@ -163,7 +111,7 @@ void write_series(const std::filesystem::path& path, const std::vector<Sample>& 
   OutputFile file(path);
   std::string& text = file.text();
   const bool has_power = std::ranges::any_of(samples, &Sample::has_power);
-  text.append(kHeader).append(has_power ? kPowerHeader : "").append("\n");
+  text.append(kSeriesHeader).append(has_power ? kPowerHeader : "").append("\n");
   for (const Sample& s : samples) {
     append_seconds(text, s.at);
     fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{},{}", s.held, s.idle, s.claimed,
@@ -187,7 +135,7 @@ std::vector<Sample> read_series(const std::filesystem::path& path) {
     if (number == 1) {
       has_power = line.ends_with(kPowerHeader);
       if (has_power) line.resize(line.size() - kPowerHeader.size());
-      if (line == kHeader) continue;
+      if (line == kSeriesHeader) continue;
       throw InputError({path.string(), 1, ""}, "is no time series of ours", remedy);
     }
     double time_s = 0;

@@ -13,37 +13,6 @@ namespace {
 
 Time at(std::int64_t seconds) { return Time{whole_seconds(seconds)}; }
 
-TEST(TimeMeans, AreExactForShortRuns) {
-  TimeMeans means;
-  means.add(at(10), at(12), 4);
-  means.add(at(12), Time{Duration{12'500'000}}, 8);
-  means.add(Time{Duration{12'500'000}}, at(13), 0);
-  ASSERT_EQ(means.size(), 3u);
-  EXPECT_EQ(means.begin(), at(10));
-  EXPECT_EQ(means.end(), at(13));
-  EXPECT_DOUBLE_EQ(means.mean(0), 4);
-  EXPECT_DOUBLE_EQ(means.mean(2), 4);
-}
-
-TEST(TimeMeans, KeepTheIntegralWhenTheyGetCoarser) {
-  TimeMeans means;
-  double integral = 0;
-  for (int i = 0; i < 5000; ++i) {
-    means.add(at(i * 7), at(i * 7 + 7), i % 13);
-    integral += 7.0 * (i % 13);
-  }
-  means.add(at(35'000), at(35'001), 5);
-  integral += 5;
-  EXPECT_LE(means.size(), TimeMeans::kMost);
-  EXPECT_GT(means.size(), TimeMeans::kMost / 4);
-  double sum = 0;
-  for (std::size_t i = 0; i < means.size(); ++i) {
-    const Time from = means.begin() + means.step() * static_cast<std::int64_t>(i);
-    sum += means.mean(i) * to_seconds(std::min(means.step(), means.end() - from));
-  }
-  EXPECT_NEAR(sum, integral, 1e-6);
-}
-
 TEST(Series, ShowsEachChangeOfASmallRun) {
   const Workload workload = small_workload();
   Series series(workload);
@@ -55,9 +24,6 @@ TEST(Series, ShowsEachChangeOfASmallRun) {
                                         {at(15), 0, 4, 0, 0, 0, 0}};
   EXPECT_EQ(series.samples(), expected);
   EXPECT_EQ(series.sampling_step(), Duration{});
-  EXPECT_DOUBLE_EQ(series.held().mean(0), 3);
-  EXPECT_DOUBLE_EQ(series.held().mean(14), 4);
-  EXPECT_DOUBLE_EQ(series.pending().mean(9), 1);
 }
 
 TEST(Series, ShowsWhatAdaptiveJobsHold) {
@@ -71,8 +37,6 @@ TEST(Series, ShowsWhatAdaptiveJobsHold) {
                                         {at(8), 4, 0, 0, 0, 0, 1, 4},
                                         {at(14), 0, 4, 0, 0, 0, 0, 0}};
   EXPECT_EQ(series.samples(), expected);
-  EXPECT_DOUBLE_EQ(series.adaptive().mean(5), 2);
-  EXPECT_DOUBLE_EQ(series.adaptive().mean(9), 4);
 }
 
 TEST(Series, IsThinnedOutWhenItGetsLong) {

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 
@@ -37,6 +38,12 @@ class Ductile:
     def start(self, *arguments):
         return subprocess.Popen([self.program, *map(str, arguments)], cwd=ROOT, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def page_data(path):
+    """What a report page is given to draw: PageData of web/src/data.ts."""
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', path.read_text())
+    return json.loads(data)
 
 
 @pytest.fixture

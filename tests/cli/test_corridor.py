@@ -3,6 +3,8 @@
 import csv
 import json
 
+from conftest import page_data
+
 PI_HEAT = ["simulate", "--generate", "pi_heat", "--node-power", "idle=71", "--reconfiguration", "free"]
 
 
@@ -31,8 +33,9 @@ def test_the_grace_says_what_a_violation_is(ductile):
 def test_it_is_drawn(ductile, tmp_path):
     path = corridor(tmp_path, "0 1700 2500", "450 1000 inf")
     ductile.output(*PI_HEAT, "--corridor", path, "--policy", "power_aware", "--out", tmp_path / "out")
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert page.count('class="bound"') == 2
+    [drawn] = page_data(tmp_path / "out/report.html")["drawn"]
+    assert drawn["corridor"] == [{"at_s": 0, "low_w": 1700, "high_w": 2500}, {"at_s": 450, "low_w": 1000, "high_w": None}]
+    assert "power" in drawn["series"]["columns"]
 
 
 def test_what_cannot_be_is_refused(ductile, tmp_path):

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from conftest import page_data
+
 # Idle 400 W; each busy node 200 W more.
 PLATFORM = """
 [[class]]
@@ -47,7 +49,7 @@ def test_a_cap_keeps_jobs_waiting(ductile, tmp_path):
     rows = (tmp_path / "out/series.csv").read_text().splitlines()
     assert rows[0].endswith(",adaptive,power_w,power_cap_w")
     assert [row.split(",")[-2:] for row in rows[1:3]] == [["800", "1000"], ["1000", "1000"]]
-    assert "Power" in (tmp_path / "out/report.html").read_text()
+    assert "power" in page_data(tmp_path / "out/report.html")["drawn"][0]["series"]["columns"]
     table = ductile.output(*call, "--power-cap", 1000)
     assert "highest power" in table and "above the cap" not in table
 

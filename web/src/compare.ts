@@ -1,7 +1,7 @@
 // The answer first: which policy is better, by how much, how sure; and the same as a picture.
 import type { Column, Difference, PageData } from "./data";
 import { details, el, folded, onWidth, svg, valueTable, type Child } from "./dom";
-import { change, decimalsFor, fixed, niceStep, short, unitFor } from "./units";
+import { change, decimalsFor, fixed, niceStep, short, tick as mark, unitFor } from "./units";
 
 /** The first of these that there is decides what "better" means. */
 const MAIN = [
@@ -73,17 +73,13 @@ function withComparison(data: PageData): Child[] {
       name(data, best.group), ` is better than `, base,
       `: its ${column.title} is ${change(best.ratio)}${sure(best)}`,
     );
-    for (const other of PICTURED.filter((k) => k !== key)) {
+    const others = PICTURED.slice(0, 5).flatMap((other) => {
       const row = comparison.rows.find((r) => r.key === other && r.group === best.group);
-      if (!row || parts.length > 8) continue;
+      if (!row || other === key) return [];
       const title = columnFor(data, other).title;
-      parts.push(
-        row.verdict === "open"
-          ? `; ${title} is not clearly different`
-          : `; ${title} is ${change(row.ratio)}${sure(row)}`,
-      );
-    }
-    parts.push(".");
+      return [row.verdict === "open" ? `${title} not clearly different` : `${title} ${change(row.ratio)}`];
+    });
+    parts.push(others.length > 0 ? `; ${others.join(", ")}.` : ".");
     const worse = rows.filter((row) => row.verdict === "worse").length;
     const open = rows.filter((row) => row.verdict === "open").length;
     if (rows.length > 1) {
@@ -94,11 +90,12 @@ function withComparison(data: PageData): Child[] {
     }
   } else if (rows.every((row) => row.low === null)) {
     // One run each: a difference, but nobody knows how much of it is chance.
-    parts.push(
-      sign * best.ratio < sign ? name(data, best.group) : base,
-      ` has the best ${column.title}; `, name(data, best.group), `: ${change(best.ratio)} than `, base,
-      ". From one run each nothing can be said about how sure that is.",
-    );
+    if (sign * best.ratio < sign) {
+      parts.push(name(data, best.group), ` has the best ${column.title}: ${change(best.ratio)} than `, base);
+    } else {
+      parts.push(base, ` has the best ${column.title}; the nearest is `, name(data, best.group), ` with ${change(best.ratio)}`);
+    }
+    parts.push(". From one run each nothing can be said about how sure that is.");
   } else {
     parts.push(
       "No policy is clearly better than ", base, ` by ${column.title}. The nearest is `,
@@ -139,15 +136,18 @@ interface Axis {
   ticks: number[];
 }
 
+/** Values so far apart that on a plain axis the small ones would lie on each other. */
+const isWide = (low: number, high: number) => low > 0 && high / low > 8;
+
 function axisFor(low: number, high: number, from: number, to: number, byFactors: boolean): Axis {
   if (byFactors) {
     const l = Math.log(low);
     const span = Math.log(high) - l || 1;
     const x = (v: number) => from + ((Math.log(Math.max(v, 1e-9)) - l) / span) * (to - from);
-    const wide = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
     const near = [0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4];
     const fine = [0.9, 0.92, 0.94, 0.96, 0.98, 1, 1.02, 1.04, 1.06, 1.08, 1.1];
-    const list = high / low > 8 ? wide : high / low > 1.25 ? near : fine;
+    const powers = Array.from({ length: 31 }, (_, i) => 10 ** (i - 15));
+    const list = high / low > 2000 ? powers : low > 5 || high / low > 8 ? powers.flatMap((p) => [p, 2 * p, 5 * p]) : high / low > 1.25 ? near : fine;
     // Ticks that would stand on each other are left out, 1 never.
     const ticks: number[] = [];
     for (const v of list.filter((t) => t >= low && t <= high)) {
@@ -170,10 +170,11 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
   const bottom = top + groups.length * rowHeight;
   const longest = Math.max(...groups.map((g) => data.groups[g]!.policy.length));
   const left = Math.min(width * 0.42, 14 + longest * 6.6);
-  const right = width - 16;
+  const right = width - 74; // room for the value of each
   const unit = ratios ? { name: "", size: 1 } : unitFor(column.unit, dots.map((d) => d.value));
   const values = dots.flatMap((d) => [d.value, d.low ?? d.value, d.high ?? d.value]).map((v) => v / unit.size);
-  let low = Math.min(...values, ratios ? 1 : 0);
+  const isLog = ratios || isWide(Math.min(...values), Math.max(...values));
+  let low = Math.min(...values, ratios ? 1 : isLog ? Infinity : 0);
   let high = Math.max(...values, ratios ? 1 : 0);
   if (ratios) {
     // Of intervals without a lower end only that it is far away matters.
@@ -182,9 +183,14 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
     low /= pad;
     high *= pad;
   } else {
-    high += (high - low) * 0.06 || 1;
+    if (isLog) {
+      low /= 1.25;
+      high *= 1.25;
+    } else {
+      high += (high - low) * 0.06 || 1;
+    }
   }
-  const axis = axisFor(low, high, left, right, ratios);
+  const axis = axisFor(low, high, left, right, isLog);
   const decimals = decimalsFor(values);
   const picture = svg("svg", {
     width, height: bottom + 22, viewBox: `0 0 ${width} ${bottom + 22}`, role: "img",
@@ -195,7 +201,7 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
     picture.append(
       svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: ratios && tick === 1 ? "one" : "grid" }),
       svg("text", { x, y: bottom + 15, "text-anchor": "middle", class: "tick" },
-        ratios ? `${Number(tick.toFixed(2))}` : short(tick)),
+        mark(tick)),
     );
   }
   groups.forEach((group, i) => {
@@ -228,19 +234,21 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
     }
     const x = axis.x(dot.value / unit.size);
     // A form for each verdict, besides its colour.
-    const mark =
+    const sign =
       verdict === "worse"
         ? svg("rect", { x: x - 4, y: y - 4, width: 8, height: 8, class: "mark worse" })
         : svg("circle", { cx: x, cy: y, r: 4.5, class: `mark ${verdict}` });
-    const text = ratios ? percentText(dot.value) : `${fixed(dot.value / unit.size, decimals)} ${unit.name}`;
-    mark.append(svg("title", {}, `${full}: ${text}`));
-    picture.append(mark);
+    const text = ratios ? percentText(dot.value) : `${fixed(dot.value / unit.size, decimals)}`;
+    sign.append(svg("title", {}, `${full}: ${text}`));
+    picture.append(sign, svg("text", { x: width - 2, y: y + 4, "text-anchor": "end", class: "tick" }, text));
   });
   return picture;
 }
 
 const percentText = (ratio: number) =>
-  ratio > 3 ? `${short(ratio, 2)} times` : `${ratio > 1 ? "+" : ""}${fixed((ratio - 1) * 100, 1)} %`;
+  ratio > 3
+    ? `${short(ratio, 2)} times`
+    : `${ratio > 1 ? "+" : ""}${fixed((ratio - 1) * 100, Math.abs(ratio - 1) < 0.0995 ? 1 : 0)} %`;
 
 function dotsOf(data: PageData, column: Column): Dot[] {
   if (data.comparison) {
@@ -264,7 +272,7 @@ function dotsOf(data: PageData, column: Column): Dot[] {
 function picture(data: PageData): HTMLElement {
   const columns = pictured(data);
   const all = data.groups.map((_, i) => i);
-  let groups = all.slice(0, MANY);
+  let groups = all.length <= MANY + 1 ? all : all.slice(0, MANY);
   if (data.comparison && !groups.includes(data.comparison.baseline)) groups.unshift(data.comparison.baseline);
   const draws: (() => void)[] = [];
   const make = (column: Column) => {
@@ -272,8 +280,8 @@ function picture(data: PageData): HTMLElement {
     const head = el(
       "figcaption", {}, el("strong", {}, column.title), " ",
       el("span", { class: "soft" },
-        data.comparison ? "ratio to the baseline" : unitFor(column.unit, dotsOf(data, column).map((d) => d.value)).name,
-        column.better && `, ${column.better === "less" ? "left" : "right"} is better`),
+        data.comparison ? "" : unitFor(column.unit, dotsOf(data, column).map((d) => d.value)).name,
+        column.better === "more" ? " (right is better)" : ""),
     );
     const holder = el("div", { class: "svg-box" });
     figure.append(head, holder);
@@ -286,8 +294,15 @@ function picture(data: PageData): HTMLElement {
     return figure;
   };
   const box = folded(columns, 4, make, "figures");
-  box.classList.add("grid");
-  const parts: Child[] = [box];
+  box.classList.add("grid", "four");
+  const parts: Child[] = [
+    el("p", { class: "soft" }, data.comparison
+      ? ["Ratio to ", el("strong", {}, data.groups[data.comparison.baseline]!.policy), ", with its 95\u00a0% interval; left of 1 is less."]
+      : data.groups.some((group) => group.means.some(([, half]) => half !== null))
+        ? "Means with their 95\u00a0% intervals; left is better, where nothing else is said."
+        : "Left is better, where nothing else is said."),
+    box,
+  ];
   if (all.length > groups.length) {
     const more = el(
       "button",

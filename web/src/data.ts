@@ -55,8 +55,9 @@ export interface Drawn {
   nodes: number;
   makespan_s: number;
   /**
-   * Columns job, submit, size (asked for), walltime, user, type. By job. Times here and below are in
-   * microseconds from the zero of submit times. Place in `workloads`.
+   * Columns job, submit, size (asked for), walltime, user, type, and where they are known runtime
+   * (static run time: at the size asked for). By job. Times here and below are in microseconds from
+   * the zero of submit times. Place in `workloads`.
    */
   workload: number;
   /** A row for each row of `workload`; columns start, end (-1: never ran), reason, state, start_nodes, end_nodes. */

@@ -6,7 +6,7 @@ import {
   type Measure, type RunModel,
 } from "./model";
 import { colour, line, onTheme } from "./theme";
-import { duration, short } from "./units";
+import { duration, roundDuration, short, tick } from "./units";
 
 const POINTS = 700;
 const MANY = 6;
@@ -14,11 +14,13 @@ const CURVES: Measure[] = ["wait", "slowdown", "turnaround"];
 
 const nameOf = (measure: Measure, v: number) => (MEASURES[measure].unit === "s" ? duration(v) : short(v));
 
+const tickText = (measure: Measure, v: number) => (MEASURES[measure].unit === "s" ? roundDuration(v) : tick(v));
+
 /** Round values of a logarithmic axis. */
 function logTicks(measure: Measure, low: number, high: number): number[] {
   const list =
     MEASURES[measure].unit === "s"
-      ? [1, 10, 60, 600, 3600, 36000, 86400, 864000, 8640000, 86400000]
+      ? [1, 10, 60, 600, 3600, 36000, 86400, 864000, 8640000, 86400000, 864000000]
       : [1, 2, 5, 10, 100, 1000, 10000, 100000, 1e6, 1e7];
   return list.filter((v) => v >= low && v <= high);
 }
@@ -89,7 +91,7 @@ function cdf(runs: RunModel[], measure: Measure, shown: Set<RunModel>): [HTMLEle
           {
             stroke: ink, grid, ticks: grid, font: "12px system-ui, sans-serif", size: 30,
             splits: () => thin(logTicks(measure, data.low, data.high), data, width),
-            values: (_, ticks) => ticks.map((v) => (MEASURES[measure].unit === "s" ? duration(v).replace("\u00a0", " ") : short(v))),
+            values: (_, ticks) => ticks.map((v) => tickText(measure, v)),
             filter: (_, splits) => splits,
           },
           { stroke: ink, grid, ticks: { show: false }, font: "12px system-ui, sans-serif", size: 44,
@@ -133,11 +135,11 @@ function cdf(runs: RunModel[], measure: Measure, shown: Set<RunModel>): [HTMLEle
   );
   const none = measure === "wait"
     ? el("p", { class: "soft" }, "At once: " + runs.filter((run) => shown.has(run)).map((run) =>
-        `${run.name} ${((100 * upperBound(lists[run.index]!, 0)) / Math.max(1, lists[run.index]!.length)).toFixed(0)} %`).join(", ") + " of the jobs.")
+        `${run.name} ${((100 * upperBound(lists[run.index]!, 0)) / Math.max(1, lists[run.index]!.length)).toFixed(0)}\u00a0%`).join(", ") + " of the jobs.")
     : null;
   return [
     el("figure", {}, el("figcaption", {}, el("strong", {}, MEASURES[measure].title), " ",
-      el("span", { class: "soft" }, "share of jobs with at most so much")), holder, readout, none, table),
+      el("span", { class: "soft" }, "≤ x, share of jobs")), holder, readout, none, table),
     draw,
   ];
 }
@@ -148,7 +150,7 @@ function thin(ticks: number[], data: Curves, width: number): number[] {
   let last = -Infinity;
   for (const tick of ticks) {
     const x = (Math.log(tick / data.low) / Math.log(data.high / data.low)) * (width - 60);
-    if (x - last > 48) {
+    if (x - last > 48 && x < width - 76) {
       kept.push(tick);
       last = x;
     }
@@ -209,7 +211,7 @@ export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
     if (width === 0) return;
     const { sizes, times, cells } = boxes(shownRuns, baseline, measure);
     const usedSizes = sizes.names.map((_, s) => s).filter((s) => cells.some((row) => row[s]!.length > 0));
-    const left = 92;
+    const left = 112;
     const cell = (width - left - 8) / usedSizes.length;
     const rowHeight = Math.max(40, shownRuns.length * 11 + 14);
     const top = 20;
@@ -221,16 +223,16 @@ export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
     const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `Boxes of ${MEASURES[measure].title} by size and run time; values are in the table below` });
     let ticks = logTicks(measure, least, most);
-    const room = Math.max(1, Math.floor(cell / 46));
+    const room = Math.max(1, Math.floor(cell / 62));
     while (ticks.length > room) ticks = ticks.filter((_, i) => i % 2 === 0);
     usedSizes.forEach((s, i) => {
       picture.append(svg("text", { x: left + (i + 0.5) * cell, y: 13, "text-anchor": "middle", class: "name" },
         `${sizes.names[s]} node${sizes.names[s] === "1" ? "" : "s"}`));
-      for (const tick of ticks) {
+      for (const at of ticks) {
         picture.append(
-          svg("line", { x1: x(i, tick), x2: x(i, tick), y1: top, y2: height - 34, class: "grid" }),
-          svg("text", { x: x(i, tick), y: height - 18, "text-anchor": "middle", class: "tick" },
-            nameOf(measure, tick).replace("\u00a0", "")),
+          svg("line", { x1: x(i, at), x2: x(i, at), y1: top, y2: height - 34, class: "grid" }),
+          svg("text", { x: x(i, at), y: height - 18, "text-anchor": "middle", class: "tick" },
+            tickText(measure, at)),
         );
       }
     });

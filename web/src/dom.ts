@@ -120,8 +120,10 @@ export function folded<T>(
   what: string,
 ): HTMLElement {
   const box = el("div", { class: "multiples" });
-  items.slice(0, most).forEach((item) => box.append(make(item)));
-  const rest = items.slice(most);
+  // To fold a single one would save nothing.
+  const first = items.length <= most + 1 ? items.length : most;
+  items.slice(0, first).forEach((item) => box.append(make(item)));
+  const rest = items.slice(first);
   if (rest.length > 0) {
     const more = el(
       "button",

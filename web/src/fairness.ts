@@ -44,18 +44,20 @@ interface Row {
   after: number;
 }
 
-function bars(title: string, rows: Row[], measure: Measure): HTMLElement {
+/** Of one policy alone: without what it was before. */
+function bars(title: string, rows: Row[], measure: Measure, isAlone = false): HTMLElement {
   const text = (v: number) => (MEASURES[measure].unit === "s" ? duration(v) : short(v));
   const most = Math.max(1e-9, ...rows.flatMap((row) => [row.before, row.after]));
   const bar = (v: number, kind: string) => el("i", { class: `bar ${kind}`, style: `width: ${((100 * v) / most).toFixed(2)}%` });
+  const heads = ["user", "jobs", ...(isAlone ? ["mean"] : ["from", "to"])];
   return el("table", { class: "users" }, el("caption", {}, title),
-    el("thead", {}, el("tr", {}, ["user", "jobs", "from", "to", ""].map((h) => h === ""
-      ? el("th", { scope: "col" }, el("span", { class: "unseen" }, "picture"))
-      : el("th", { scope: "col" }, h)))),
+    el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h)),
+      el("th", { scope: "col" }, el("span", { class: "unseen" }, "picture")))),
     el("tbody", {}, rows.map((row) => el("tr", {},
       el("th", { scope: "row" }, row.user), el("td", {}, row.jobs),
-      el("td", {}, text(row.before)), el("td", {}, text(row.after)),
-      el("td", { class: "bars", "aria-hidden": "true" }, bar(row.before, "before"), bar(row.after, row.after > row.before ? "worse" : "better"))))));
+      !isAlone && el("td", {}, text(row.before)), el("td", {}, text(row.after)),
+      el("td", { class: "bars", "aria-hidden": "true" }, !isAlone && bar(row.before, "before"),
+        bar(row.after, row.after > row.before ? "worse" : "better"))))));
 }
 
 export function fairness(runs: RunModel[], first: number): HTMLElement | null {
@@ -83,7 +85,11 @@ export function fairness(runs: RunModel[], first: number): HTMLElement | null {
         ` than under `, el("strong", {}, runs[baseline]!.name), `, ${lose.length} a higher one.`));
       parts.push(el("div", { class: "grid" },
         gain.length > 0 && bars("Those who gain most", gain.slice(0, SHOWN), measure),
-        lose.length > 0 && bars("Those who lose most", lose.slice(0, SHOWN), measure)));
+        lose.length > 0 && bars("Those who lose most", lose.slice(0, SHOWN), measure), index));
+    } else {
+      const highest = [...rows].sort((a, b) => b.after - a.after).slice(0, SHOWN);
+      parts.push(el("div", { class: "grid" },
+        bars(`Those with the highest mean ${MEASURES[measure].title}`, highest, measure, true), index));
     }
     parts.push(details("All users",
       scroller("All users", valueTable(`Mean ${MEASURES[measure].title} by user`, ["user", "jobs", ...runs.map((run) => run.name)],
@@ -118,5 +124,5 @@ export function fairness(runs: RunModel[], first: number): HTMLElement | null {
         baseline = Number(v);
         draw();
       })),
-    box, index);
+    box);
 }

@@ -38,7 +38,7 @@ function identity(run: Run): Child {
   const list = (title: string, values: Record<string, unknown> | undefined) =>
     values && Object.keys(values).length > 0 &&
     details(title, el("dl", { class: "pairs" }, Object.entries(values).map(([key, value]) => [el("dt", {}, key), el("dd", {}, cell(value))])));
-  return el("article", {}, el("h4", {}, run.policy),
+  return el("article", {}, el("h3", {}, run.policy),
     el("p", {}, `${what.program ?? ""} ${what.command ?? ""}, seed ${run.seed}`),
     list("Options that were given", what.options),
     list("Parameters of the policy", what.parameters),

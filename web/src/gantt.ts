@@ -1,19 +1,27 @@
 // Which job had which nodes when: the whole run of each policy, one below the other on one time
 // axis, down to a single resize.
 import { barAt, countIn, eachIn, previous, type Bars } from "./bars";
-import { append, el, folded, onWidth, select, type Child } from "./dom";
+import { append, details, el, folded, onWidth, scroller, select, valueTable, type Child } from "./dom";
 import type { RunModel } from "./model";
 import { Raster } from "./raster";
+import { whenSeen } from "./seen";
 import { colour, hue, HUES, inkOn, onTheme, reasonColour, rgb, typeColour, type Rgb } from "./theme";
 import { duration, exact, moment, momentTicks } from "./units";
 import { GUTTER, MARGIN, type TimeView } from "./view";
 
 const MANY = 6;
-const DRAWN_ONE_BY_ONE = 5000; // bars of a strip; of more there is a raster
+const DRAWN_ONE_BY_ONE = 1500; // bars of a strip; of more there is a raster, and on it those
+const WIDE = 12; // that are as wide as this
 const RASTERED_ANEW = 60000; // more bars come from the raster of the whole run
 const WHOLE_COLUMNS = 8192;
 const WHOLE_ROWS = 256;
 const STRIPE = 5;
+/** So long strips are drawn in one step; what is left then is stretched, and drawn after it. */
+const STEP_MS = 30;
+
+/** Reasons of starts alone. */
+const STARTS = new Set(["in-order", "backfilled", "guest", "ordered"]);
+const LISTED = 200; // bars of each policy in the table
 
 export type Colouring = "job" | "user" | "type" | "reason";
 
@@ -30,6 +38,9 @@ interface Shared {
   open(job: number): void;
   hover(job: number): void;
   refresh(): void;
+  /** When drawing of this step began, and who could not be drawn in it. */
+  stepBegan: number;
+  later(strip: Strip): void;
 }
 
 interface Paint {
@@ -68,6 +79,11 @@ class Strip {
   private paint: Paint | null = null;
   private whole: Raster | null = null;
   private width = 0;
+  /** What was drawn last, and of which span of time and nodes it was. */
+  private readonly drawn = document.createElement("canvas");
+  private drawnSpan: [from: number, until: number, low: number, high: number] = [0, 0, 0, 0];
+  /** Draws it, where it is in sight. */
+  readonly refresh: () => void;
 
   constructor(
     readonly run: RunModel,
@@ -86,6 +102,7 @@ class Strip {
       this.width = width;
       this.draw();
     });
+    this.refresh = whenSeen(this.element, () => this.step());
     this.listen();
   }
 
@@ -124,6 +141,39 @@ class Strip {
     return this.shared.view.from + ((x - GUTTER) / this.plotWidth) * this.shared.view.span;
   }
 
+  /** Draws it, or where this step has taken long already stretches what there is until later. */
+  private step(): void {
+    const isLate = performance.now() - this.shared.stepBegan > STEP_MS;
+    if (!isLate || this.drawn.width !== this.canvas.width || this.drawn.height !== this.canvas.height) {
+      this.draw();
+      return;
+    }
+    this.stretch();
+    this.shared.later(this);
+  }
+
+  private stretch(): void {
+    const { low, high } = this.shared;
+    const [from, until, lowest, highest] = this.drawnSpan;
+    const scale = this.canvas.width / this.width;
+    const context = this.canvas.getContext("2d")!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.fillStyle = colour("plot");
+    context.fillRect(GUTTER, 0, this.plotWidth, this.height);
+    context.save();
+    context.beginPath();
+    context.rect(GUTTER, 0, this.plotWidth, this.height);
+    context.clip();
+    const x = this.x(from);
+    const wide = this.x(until) - x;
+    const y = ((lowest - low) / (high - low)) * this.height;
+    const tall = ((highest - lowest) / (high - low)) * this.height;
+    context.drawImage(this.drawn, GUTTER * scale, 0, this.plotWidth * scale, this.canvas.height, x, y, wide, tall);
+    context.restore();
+    this.drawAxes(context);
+  }
+
   draw(): void {
     if (this.width === 0) return;
     const { view } = this.shared;
@@ -148,16 +198,24 @@ class Strip {
     context.beginPath();
     context.rect(GUTTER, 0, this.plotWidth, this.height);
     context.clip();
-    if (count > DRAWN_ONE_BY_ONE) this.drawRaster(context, count, rgb(ground), scale);
-    else this.drawBars(context);
+    context.fillStyle = colour("grid");
+    for (const t of momentTicks(view.from, view.until, this.plotWidth / 110).at) {
+      context.fillRect(Math.round(this.x(t)), 0, 1, this.height);
+    }
+    if (count > DRAWN_ONE_BY_ONE) this.drawRaster(context, count, scale);
+    if (count <= RASTERED_ANEW) this.drawBars(context, count > DRAWN_ONE_BY_ONE ? WIDE : 0);
     this.drawCircumstances(context);
     for (const job of new Set([this.shared.hovered, this.shared.selected])) this.outline(context, job);
     context.restore();
     this.drawAxes(context);
     canvas.dataset.bars = String(count);
+    this.drawn.width = w;
+    this.drawn.height = h;
+    this.drawn.getContext("2d")!.drawImage(canvas, 0, 0);
+    this.drawnSpan = [view.from, view.until, this.shared.low, this.shared.high];
   }
 
-  private drawRaster(context: CanvasRenderingContext2D, count: number, ground: Rgb, scale: number): void {
+  private drawRaster(context: CanvasRenderingContext2D, count: number, scale: number): void {
     const { view } = this.shared;
     const columns = Math.max(1, Math.round(this.plotWidth * scale));
     let raster: Raster;
@@ -178,7 +236,7 @@ class Strip {
     const image = document.createElement("canvas");
     image.width = raster.columns;
     image.height = raster.rows;
-    image.getContext("2d")!.putImageData(raster.pixels(ground), 0, 0);
+    image.getContext("2d")!.putImageData(raster.pixels(), 0, 0);
     context.imageSmoothingEnabled = false;
     context.drawImage(image, GUTTER, 0, this.plotWidth, this.height);
   }
@@ -210,7 +268,8 @@ class Strip {
     return Array.from({ length: count }, (_, k) => [x, y + k * node + top, w, high]);
   }
 
-  private drawBars(context: CanvasRenderingContext2D): void {
+  /** Those that are at least so wide. */
+  private drawBars(context: CanvasRenderingContext2D, least: number): void {
     const { bars, run } = this;
     const { key, colours } = this.paint!;
     const fills = colours.map(([r, g, b]) => `rgb(${r},${g},${b})`);
@@ -220,9 +279,11 @@ class Strip {
     context.textBaseline = "middle";
     context.textAlign = "left";
     const labels: [string, number, number, string][] = [];
+    const leastTime = (least / this.plotWidth) * this.shared.view.span;
     const marks: [number, number, number, number, boolean, boolean][] = [];
     eachIn(bars, this.shared.view.from, this.shared.view.until, (i) => {
       if (bars.last[i]! + 1 <= this.begin || bars.first[i]! >= this.end) return;
+      if (bars.until[i]! - bars.from[i]! < leastTime) return;
       const k = key[i]!;
       const parts = this.boxes(i);
       context.fillStyle = fills[k]!;
@@ -255,7 +316,7 @@ class Strip {
     // Resizes: a line, and where it fits a triangle that says which way.
     for (const [x, y, h, k, grown, evolving] of marks) {
       context.fillStyle = inks[k]!;
-      context.fillRect(x, y + 0.5, 1.5, Math.max(1, h - 1));
+      context.fillRect(x, y + 0.5, 1, Math.max(1, h - 1));
       if (h < 8) continue;
       const middle = y + h / 2;
       context.beginPath();
@@ -343,17 +404,15 @@ class Strip {
     context.lineWidth = job === this.shared.selected ? 2.5 : 1.5;
     for (let k = bars.jobStart[row]!; k < bars.jobStart[row + 1]!; k++) {
       const i = bars.ofJob[k]!;
-      for (const [x, y, w, h] of this.boxes(i)) {
-        context.strokeStyle = colour("plot");
-        context.strokeRect(x - 1.5, y - 1.5, w + 3, h + 3);
-        context.strokeStyle = colour("ink");
-        context.strokeRect(x, y, w, h);
-      }
+      const [x, y, w, h] = this.box(i);
+      context.strokeStyle = colour("plot");
+      context.strokeRect(x - 1.5, y - 1.5, w + 3, h + 3);
+      context.strokeStyle = colour("ink");
+      context.strokeRect(x, y, w, h);
     }
   }
 
   private drawAxes(context: CanvasRenderingContext2D): void {
-    const { view } = this.shared;
     const ink = colour("soft");
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = ink;
@@ -365,13 +424,6 @@ class Strip {
       const y = this.y(node + Math.min(0.5, step / 2));
       if (y > 5 && y < this.height - 4) context.fillText(String(node), GUTTER - 6, y);
     }
-    context.globalAlpha = 0.5;
-    context.fillStyle = colour("grid");
-    for (const t of momentTicks(view.from, view.until, this.plotWidth / 110).at) {
-      context.fillRect(Math.round(this.x(t)), 0, 1, this.height);
-    }
-    context.globalAlpha = 1;
-    if (document.activeElement === this.canvas) return;
   }
 
   // ---- What people do with it -------------------------------------------------------------------
@@ -556,7 +608,7 @@ export function timeButtons(view: TimeView, all: () => void): HTMLElement {
   return el("div", { class: "buttons", role: "group", "aria-label": "Span of time" },
     button("◀", "Earlier", () => view.pan(-0.4)), button("▶", "Later", () => view.pan(0.4)),
     button("+", "Zoom in", () => view.zoom(2)), button("−", "Zoom out", () => view.zoom(0.5)),
-    button("All", "Show the whole run", all), span);
+    button("All", "All: show the whole run", all), span);
 }
 
 export interface Gantt {
@@ -588,7 +640,24 @@ export function ganttSection(
       shared.hovered = job;
       view.changed();
     },
-    refresh: () => strips.forEach((strip) => strip.draw()),
+    refresh: () => {
+      shared.stepBegan = performance.now();
+      // Those that were left are the first now: while somebody moves on all have their turn.
+      const left = waiting.splice(0);
+      for (const strip of [...left, ...strips.filter((strip) => !left.includes(strip))]) strip.refresh();
+    },
+    stepBegan: 0,
+    later: (strip) => {
+      waiting.push(strip);
+      if (waiting.length === 1) requestAnimationFrame(drawOne);
+    },
+  };
+  // What a step has left: one strip a frame.
+  const waiting: Strip[] = [];
+  const drawOne = () => {
+    waiting.shift()?.draw();
+    if (waiting.length > 0) requestAnimationFrame(drawOne);
+    else performance.measure("ductile:sharp", { start: shared.stepBegan, end: performance.now() });
   };
   const axis = el("canvas", { class: "time-axis", "aria-hidden": "true" });
   const axisBox = el("div", { class: "axis-box" }, axis);
@@ -640,7 +709,10 @@ export function ganttSection(
     if (some.some((run) => bars[run.index]!.offset)) {
       keys.push(el("span", { class: "key" }, el("i", { class: "hatched" }), "guest on shared nodes"));
     }
-    keys.push(el("span", { class: "key" }, "▲ grown ▼ shrunk ◆ asked for by the application"));
+    const reasons = new Set(some.flatMap((run) => bars[run.index]!.reasons));
+    if ([...reasons].some((reason) => !STARTS.has(reason))) {
+      keys.push(el("span", { class: "key" }, `▲ grown ▼ shrunk${reasons.has("evolving") ? " ◆ asked for by the application" : ""}`));
+    }
     if (some.some((run) => run.drawn.outages?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "hatched", style: "background-color: var(--outage)" }), "out of service"));
     if (some.some((run) => run.drawn.reservations?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "dashed" }), "reservation"));
     legend.replaceChildren();
@@ -651,7 +723,7 @@ export function ganttSection(
     shared.height = Math.round(Math.max(60, Math.min(1200, shared.height * factor)));
     shared.refresh();
   };
-  const toolbar = el("div", { class: "toolbar sticky" },
+  const toolbar = el("div", { class: "toolbar" },
     search(open),
     select("Colours by", [["job", "job"], ["user", "user"], ["type", "type"], ["reason", "reason"]], "job", (value) => {
       shared.colouring = value as Colouring;
@@ -662,6 +734,8 @@ export function ganttSection(
     el("div", { class: "buttons", role: "group", "aria-label": "Height" },
       el("button", { type: "button", onclick: () => tall(1.4) }, "Taller"),
       el("button", { type: "button", onclick: () => tall(1 / 1.4) }, "Lower")));
+  // The axis stays in sight, as the strips of many policies are higher than the window.
+  const head = el("div", { class: "sticky" }, toolbar, legend, axisBox);
   const box = folded(some, MANY, (run) => {
     const strip = new Strip(run, bars[run.index]!, shared);
     strips.push(strip);
@@ -673,7 +747,8 @@ export function ganttSection(
       "All policies on one time axis. Drag to move; ", el("kbd", {}, "Ctrl"), " and the wheel, or the wheel after a click, to zoom; ",
       el("kbd", {}, "Shift"), " and the wheel to zoom into nodes. With the keyboard: ",
       el("kbd", {}, "← →"), " ", el("kbd", {}, "+ −"), " ", el("kbd", {}, "0"), ", ", el("kbd", {}, "[ ]"), " for nodes. A click on a job tells its story."),
-    toolbar, legend, axisBox, box,
+    el("div", {}, head, box),
+    list(some, bars, view),
     without.length > 0 && el("p", { class: "soft" },
       `Not drawn, as their nodes were not told apart: ${without.map((run) => run.name).join(", ")}.`),
     story);
@@ -699,6 +774,41 @@ export function ganttSection(
       view.changed();
     },
   };
+}
+
+/** What the strips show, as a table: made when it is opened, and again when the view has moved. */
+function list(runs: RunModel[], all: (Bars | null)[], view: TimeView): HTMLElement {
+  const box = el("div", {});
+  const fill = () => {
+    let left = 0;
+    const rows = runs.flatMap((run) => {
+      const bars = all[run.index]!;
+      const result: Child[][] = [];
+      eachIn(bars, view.from, view.until, (i) => {
+        if (result.length >= LISTED) {
+          left++;
+          return;
+        }
+        const { workload } = run;
+        result.push([`${run.name}`, workload.job[bars.job[i]!], exact(bars.from[i]!), exact(bars.until[i]!),
+          bars.first[i] === bars.last[i] ? `${bars.first[i]}` : `${bars.first[i]}–${bars.last[i]}`, bars.size[i],
+          bars.reasons[bars.reason[i]!] ?? ""]);
+      });
+      return result;
+    });
+    box.replaceChildren(scroller("Jobs on nodes", valueTable("Jobs on nodes in the span that is shown",
+      ["policy", "job", "from (s)", "until (s)", "nodes", "size", "because"], rows)));
+    if (left > 0) box.append(el("p", { class: "soft" }, `${left} more in this span, of each policy those after the first ${LISTED}: look closer to see them.`));
+  };
+  const table = details("What is shown, as a table", box);
+  table.addEventListener("toggle", () => table.open && fill());
+  let timer = 0;
+  view.onChange(() => {
+    if (!table.open) return;
+    clearTimeout(timer);
+    timer = setTimeout(fill, 200);
+  });
+  return table;
 }
 
 function search(open: (job: number) => void): HTMLElement {

@@ -1,10 +1,10 @@
 // Which jobs gain and which lose: ratios to the baseline by size and run time, as tables whose cells
 // are coloured.
-import { el, folded, select, type Child } from "./dom";
+import { append, el, folded, select, type Child } from "./dom";
 import {
   classRuntimes, MEASURES, runtimeClasses, sizeClasses, value, type Measure, type RunModel,
 } from "./model";
-import { duration, short } from "./units";
+import { duration, fixed, short } from "./units";
 
 const MANY = 6;
 const LEAST_JOBS = 5; // of fewer the mean says little
@@ -32,60 +32,90 @@ function means(run: RunModel, baseline: RunModel, measure: Measure) {
   return { sizes, times, result: { n, mean } as Means };
 }
 
-/** From -1 (a quarter or less) over 0 (the same) to 1 (four times or more). */
-export function shade(ratio: number): number {
-  return Math.max(-1, Math.min(1, Math.log(ratio) / Math.log(4)));
+/** Coloured fully from that ratio on, and from its inverse: the least that most cells are within. */
+const LIMITS = [4, 16, 256];
+
+function limitFor(ratios: number[]): number {
+  const sizes = ratios.filter((r) => r > 0 && Number.isFinite(r)).map((r) => Math.max(r, 1 / r)).sort((a, b) => a - b);
+  const most = sizes[Math.floor(sizes.length * 0.7)] ?? 1;
+  return LIMITS.find((limit) => most <= limit) ?? LIMITS[LIMITS.length - 1]!;
 }
 
-export function shadeStyle(ratio: number): string {
-  const s = shade(ratio);
+function shadeStyle(ratio: number, limit: number): string {
+  const s = Math.max(-1, Math.min(1, Math.log(ratio) / Math.log(limit)));
   const end = s < 0 ? "less" : "more";
   return `background: color-mix(in srgb, var(--${end}) ${Math.round(Math.abs(s) * 85)}%, var(--even))`;
 }
 
-function map(run: RunModel, baseline: RunModel, measure: Measure): HTMLElement {
+/** Two digits that count, but no more than three after the point. */
+function ratioText(ratio: number): string {
+  if (ratio >= 9.95) return fixed(ratio, 0);
+  if (ratio >= 0.0995 || ratio === 0) return ratio.toFixed(2);
+  return ratio < 0.0005 ? "< 0.001" : ratio.toFixed(3);
+}
+
+interface Cells {
+  run: RunModel;
+  sizes: string[];
+  times: string[];
+  n: number[][];
+  ratio: number[][];
+  title: string[][];
+}
+
+function cellsOf(run: RunModel, baseline: RunModel, measure: Measure): Cells {
   const { sizes, times, result } = means(run, baseline, measure);
   const base = means(baseline, baseline, measure).result;
   const used = sizes.names.map((_, s) => s).filter((s) => result.n.some((line) => line[s]! > 0));
   const text = (v: number) => (MEASURES[measure].unit === "s" ? duration(v) : short(v));
+  const pick = <T>(of: (t: number, s: number) => T) => times.names.map((_, t) => used.map((s) => of(t, s)));
+  return {
+    run, sizes: used.map((s) => sizes.names[s]!), times: times.names,
+    n: pick((t, s) => result.n[t]![s]!),
+    ratio: pick((t, s) => (base.mean[t]![s] === result.mean[t]![s] ? 1 : result.mean[t]![s]! / base.mean[t]![s]!)),
+    title: pick((t, s) => `${result.n[t]![s]} jobs: mean ${MEASURES[measure].title} ${text(result.mean[t]![s]!)}, under ${baseline.name} ${text(base.mean[t]![s]!)}`),
+  };
+}
+
+function map(cells: Cells, limit: number): HTMLElement {
   const table = el(
-    "table", { class: "heat" },
-    el("caption", {}, el("strong", {}, run.name)),
+    "table", { class: "heat", style: `--columns: ${cells.sizes.length}` },
+    el("caption", {}, el("strong", {}, cells.run.name)),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run time \\ nodes"),
-      used.map((s) => el("th", { scope: "col" }, sizes.names[s])))),
-    el("tbody", {}, times.names.map((name, t) =>
+      cells.sizes.map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, cells.times.map((name, t) =>
       el("tr", {}, el("th", { scope: "row" }, name),
-        used.map((s) => {
-          const n = result.n[t]![s]!;
+        cells.n[t]!.map((n, s) => {
           if (n === 0) return el("td", { class: "none" }, "");
-          const [a, b] = [base.mean[t]![s]!, result.mean[t]![s]!];
-          const ratio = a === b ? 1 : b / a;
+          const ratio = cells.ratio[t]![s]!;
           const known = Number.isFinite(ratio);
-          const few = n < LEAST_JOBS;
           return el("td", {
-            class: few ? "few" : "", style: known ? shadeStyle(ratio) : undefined,
-            title: `${n} jobs: mean ${MEASURES[measure].title} ${text(b)}, under ${baseline.name} ${text(a)}`,
-          }, el("b", {}, known ? ratio.toFixed(ratio < 9.95 ? 2 : 0) : "–"),
-            el("small", {}, `${n}`, el("span", { class: "unseen" }, " jobs")));
+            class: n < LEAST_JOBS ? "few" : "", style: known ? shadeStyle(ratio, limit) : undefined, title: cells.title[t]![s],
+          }, el("b", {}, known ? ratioText(ratio) : "–"),
+            el("small", {}, fixed(n, 0), el("span", { class: "unseen" }, " jobs")));
         })))),
   );
   return el("div", { class: "multiple" }, table);
 }
 
-function scale(): HTMLElement {
-  const ratios = [0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4];
-  return el("div", { class: "heat-scale", "aria-hidden": "true" }, "less ",
-    ratios.map((ratio) => el("span", { style: shadeStyle(ratio) }, ratio === 0.25 ? "¼" : ratio === 0.5 ? "½" : [1, 2, 4].includes(ratio) ? String(ratio) : "")),
-    " more");
+function scale(limit: number): Child[] {
+  const steps = [-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1];
+  const text = (step: number) => (step % 0.5 !== 0 ? "" : step < 0 ? `1/${limit ** -step}` : String(limit ** step));
+  return ["less ", ...steps.map((step) => el("span", { style: shadeStyle(limit ** step, limit) }, text(step))), " more"];
 }
 
 export function heatmaps(runs: RunModel[], first: number): HTMLElement {
   let baseline = first;
   let measure: Measure = "wait";
   const box = el("div", {});
+  const key = el("div", { class: "heat-scale", "aria-hidden": "true" });
   const draw = () => {
     const others = runs.filter((run) => run.index !== baseline);
-    box.replaceChildren(folded(others, MANY, (run) => map(run, runs[baseline]!, measure), "policies"));
+    const all = others.map((run) => cellsOf(run, runs[baseline]!, measure));
+    const limit = limitFor(all.flatMap((cells) => cells.ratio.flat()));
+    key.replaceChildren();
+    append(key, scale(limit));
+    box.replaceChildren(folded(all, MANY, (cells) => map(cells, limit), "policies"));
     box.firstElementChild!.classList.add("grid");
   };
   draw();
@@ -104,9 +134,9 @@ export function heatmaps(runs: RunModel[], first: number): HTMLElement {
     el("h2", {}, "Which jobs gain, which lose"),
     el("p", { class: "soft" },
       "Each number is a mean over the jobs of a class, divided by that of the baseline: 0.50 is half as much. " +
-        "Below it the number of jobs; pale ones are means of few." +
+        "Below it the number of jobs; those in italics are means of few." +
         (runs[first]!.workload.runtime ? "" : " Classes of run time are those under the baseline.")),
-    el("div", { class: "toolbar" }, choices, scale()),
+    el("div", { class: "toolbar" }, choices, key),
     box,
   );
 }

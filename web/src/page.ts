@@ -46,7 +46,8 @@ async function draw(page: HTMLElement, data: PageData): Promise<void> {
     el("header", { class: "head" }, el("div", {}, el("h1", {}, data.title),
       el("p", { class: "soft" }, subtitle(data))), themeButton()),
     contents, problems, answer(data),
-    el("section", { id: "table" }, el("h2", {}, "Main figures"), mainTable(data)),
+    // Of one policy the cards above say it all.
+    data.groups.length > 1 ? el("section", { id: "table" }, el("h2", {}, "Main figures"), mainTable(data)) : "",
     waiting,
   );
   mark("answer");
@@ -77,7 +78,7 @@ async function drawRuns(data: PageData, show: (section: HTMLElement | null) => P
 
   const series: (SeriesOfRun | null)[] = await each(runs, "The series", problems, seriesOf);
   const bars: (Bars | null)[] = await each(runs, "What jobs held", problems, barsOf);
-  const resizes: (Resizes | null)[] = await each(runs, "The resizes", problems, resizesOf);
+  const resizes: (Resizes | null)[] = await each(runs, "The resizes", problems, (run) => resizesOf(run, bars[run.index] ?? null));
   mark("unpacked");
   await show(perDay(runs, bars));
   let [begin, end] = [0, 1e-3];

@@ -38,16 +38,17 @@ export class Raster {
       if (x1 <= x0 || y1 <= y0) return;
       const part = bars.cores[i]! > 0 ? bars.part(i) : 1;
       const [r, g, b] = colours[key[i]!]!;
-      const lastX = Math.min(columns - 1, Math.floor(x1));
-      const lastY = Math.min(rows - 1, Math.floor(y1));
+      const firstX = Math.floor(x0);
+      // A bar that ends where a cell begins has nothing of it.
+      const lastX = Math.min(columns - 1, Math.ceil(x1) - 1);
+      const lastY = Math.min(rows - 1, Math.ceil(y1) - 1);
       for (let y = Math.floor(y0); y <= lastY; y++) {
-        const high = Math.min(y + 1, y1) - Math.max(y, y0);
-        if (high <= 0) continue;
-        let at = (y * columns + Math.floor(x0)) * 4;
-        for (let x = Math.floor(x0); x <= lastX; x++, at += 4) {
-          const wide = Math.min(x + 1, x1) - Math.max(x, x0);
-          if (wide <= 0) continue;
-          const area = wide * high * part;
+        const high = (Math.min(y + 1, y1) - Math.max(y, y0)) * part;
+        let at = (y * columns + firstX) * 4;
+        for (let x = firstX; x <= lastX; x++, at += 4) {
+          // Whole cells between the first and the last one.
+          const wide = x > firstX && x < lastX ? 1 : Math.min(x + 1, x1) - Math.max(x, x0);
+          const area = wide * high;
           cells[at] += r * area;
           cells[at + 1] += g * area;
           cells[at + 2] += b * area;
@@ -57,19 +58,18 @@ export class Raster {
     });
   }
 
-  /** On this ground, as pixels. */
-  pixels(ground: Rgb): ImageData {
+  /** As pixels, as opaque as they are full. */
+  pixels(): ImageData {
     const image = new ImageData(this.columns, this.rows);
     const { data } = image;
     const { cells } = this;
     for (let at = 0; at < cells.length; at += 4) {
       const full = cells[at + 3]!;
-      const scale = full > 1 ? 1 / full : 1;
-      const rest = full > 1 ? 0 : 1 - full;
-      data[at] = cells[at]! * scale + ground[0] * rest;
-      data[at + 1] = cells[at + 1]! * scale + ground[1] * rest;
-      data[at + 2] = cells[at + 2]! * scale + ground[2] * rest;
-      data[at + 3] = 255;
+      if (full === 0) continue;
+      data[at] = cells[at]! / full;
+      data[at + 1] = cells[at + 1]! / full;
+      data[at + 2] = cells[at + 2]! / full;
+      data[at + 3] = full * 255;
     }
     return image;
   }
@@ -80,18 +80,24 @@ export class Raster {
     const wide = ((until - from) * this.columns) / columns;
     const start = from * this.columns;
     const target = result.cells;
-    for (let x = 0; x < columns; x++) {
-      const a = Math.max(0, Math.floor(start + x * wide));
-      const b = Math.min(this.columns, Math.max(a + 1, Math.floor(start + (x + 1) * wide)));
-      const share = 1 / Math.max(1, b - a);
-      for (let y = 0; y < this.rows; y++) {
-        const out = (y * columns + x) * 4;
+    // Row by row, as they lie in memory.
+    for (let y = 0; y < this.rows; y++) {
+      for (let x = 0; x < columns; x++) {
+        const a = Math.max(0, Math.floor(start + x * wide));
+        const b = Math.min(this.columns, Math.max(a + 1, Math.floor(start + (x + 1) * wide)));
+        let [red, green, blue, full] = [0, 0, 0, 0];
         for (let k = a, at = (y * this.columns + a) * 4; k < b; k++, at += 4) {
-          target[out] += this.cells[at]! * share;
-          target[out + 1] += this.cells[at + 1]! * share;
-          target[out + 2] += this.cells[at + 2]! * share;
-          target[out + 3] += this.cells[at + 3]! * share;
+          red += this.cells[at]!;
+          green += this.cells[at + 1]!;
+          blue += this.cells[at + 2]!;
+          full += this.cells[at + 3]!;
         }
+        const share = 1 / Math.max(1, b - a);
+        const out = (y * columns + x) * 4;
+        target[out] = red * share;
+        target[out + 1] = green * share;
+        target[out + 2] = blue * share;
+        target[out + 3] = full * share;
       }
     }
     return result;

@@ -1,10 +1,13 @@
 // Resizes: how many, why, what they cost, and who gave to whom.
+import type { Bars } from "./bars";
 import { details, el, folded, scroller, select, valueTable, type Child } from "./dom";
 import { sizeClasses, type RunModel } from "./model";
 import { fixed, short, unitFor } from "./units";
 import { seconds, unpack, type Numbers } from "./unpack";
 
 export interface Resizes {
+  /** Refused ones are among them, and how long the answers took is known. */
+  isOrdered: boolean;
   rows: number;
   at: Float64Array;
   until: Float64Array;
@@ -20,16 +23,44 @@ export interface Resizes {
   ofJob(row: number): number[];
 }
 
-export async function resizesOf(run: RunModel): Promise<Resizes | null> {
-  if (!run.drawn.resizes) return null;
+/** Those that were ordered; where orders are not known, those that were carried out. */
+export async function resizesOf(run: RunModel, bars: Bars | null): Promise<Resizes | null> {
+  if (!run.drawn.resizes) return bars && bars.rows > 0 ? fromBars(bars) : null;
   const table = await unpack(run.drawn.resizes);
-  const job = table.get("job");
-  let byJob: Map<number, number[]> | null = null;
-  return {
-    rows: table.rows, job, at: seconds(table.get("at")), until: seconds(table.get("until")),
+  return made(table.get("job"), {
+    isOrdered: true, at: seconds(table.get("at")), until: seconds(table.get("until")),
     before: table.get("before"), ordered: table.get("ordered"), after: table.get("after"),
     reason: table.get("reason"), reasons: table.words.reason ?? [], forJob: table.get("for"),
     outcome: table.get("outcome"), outcomes: table.words.outcome ?? [],
+  });
+}
+
+/** What changed from one bar of a job to the next one. */
+function fromBars(bars: Bars): Resizes {
+  const places: number[] = [];
+  const before: number[] = [];
+  for (let row = 0; row + 1 < bars.jobStart.length; row++) {
+    for (let k = bars.jobStart[row]! + 1; k < bars.jobStart[row + 1]!; k++) {
+      const [last, now] = [bars.ofJob[k - 1]!, bars.ofJob[k]!];
+      if (bars.until[last] !== bars.from[now] || bars.size[last] === bars.size[now]) continue;
+      places.push(now);
+      before.push(bars.size[last]!);
+    }
+  }
+  const order = places.map((_, i) => i).sort((a, b) => places[a]! - places[b]!);
+  const pick = (of: ArrayLike<number>) => Float64Array.from(order, (i) => of[places[i]!]!);
+  const after = pick(bars.size);
+  return made(pick(bars.job), {
+    isOrdered: false, at: pick(bars.from), until: pick(bars.from), before: Float64Array.from(order, (i) => before[i]!),
+    ordered: after, after, reason: pick(bars.reason), reasons: bars.reasons, forJob: pick(bars.forJob),
+    outcome: new Int32Array(order.length), outcomes: ["done"],
+  });
+}
+
+function made(job: Numbers, rest: Omit<Resizes, "rows" | "job" | "ofJob">): Resizes {
+  let byJob: Map<number, number[]> | null = null;
+  return {
+    ...rest, rows: job.length, job,
     ofJob: (row) => {
       if (!byJob) {
         byJob = new Map();
@@ -99,7 +130,7 @@ function naming(run: RunModel, kind: Kind): Naming {
   if (kind === "type") return { names: workload.types, of: (row) => workload.type[row]! };
   const sizes = sizeClasses(run.drawn.nodes);
   return {
-    names: sizes.names.map((name) => `${name} nodes`),
+    names: sizes.names.map((name) => (name === "1" ? "1 node" : `${name} nodes`)),
     of: (row) => sizes.of(run.startNodes[row]! || workload.size[row]!),
   };
 }
@@ -115,7 +146,7 @@ function shares(caption: string, corner: string, rows: string[], columns: string
   const cell = (n: number) => n === 0
     ? el("td", { class: "none" }, "")
     : el("td", { style: style(n), title: `${n} of ${all}` }, el("b", {}, `${((100 * n) / all).toFixed(1)}\u00a0%`), el("small", {}, fixed(n, 0)));
-  return el("table", { class: "heat" },
+  return el("table", { class: "heat", style: `--columns: ${usedColumns.length}` },
     el("caption", {}, caption, " ", el("span", { class: "soft" }, `of ${fixed(all, 0)}`)),
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, corner), usedColumns.map((k) => el("th", { scope: "col" }, columns[k]!)))),
     el("tbody", {}, usedRows.map((i) => el("tr", {}, el("th", { scope: "row" }, rows[i]!), usedColumns.map((k) => cell(counts[i]![k]!))))));
@@ -136,7 +167,7 @@ function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
     if (its.after[i]! < its.before[i]!) gave[who]![classes.of(other)]! += 1;
     else grew[who]![classes.of(other)]! += 1;
   }
-  return el("div", { class: "multiple" }, el("h4", {}, run.name),
+  return el("div", { class: "multiple" }, el("h3", {}, run.name),
     shares("Resizes by reason", "who was resized", classes.names, its.reasons, why),
     shares("Who gave nodes to whom", "shrunk \\ profits", classes.names, classes.names, gave),
     shares("Who grew so that whom could start earlier", "grown \\ profits", classes.names, classes.names, grew));
@@ -153,7 +184,7 @@ export function resizeSection(runs: RunModel[], all: (Resizes | null)[]): HTMLEl
     box.replaceChildren(list);
   };
   draw();
-  const times = some.map((run): Child[] => {
+  const times = some.filter((run) => all[run.index]!.isOrdered).map((run): Child[] => {
     const its = all[run.index]!;
     const took = Float64Array.from({ length: its.rows }, (_, i) => its.until[i]! - its.at[i]!).sort();
     const mean = took.reduce((sum, v) => sum + v, 0) / Math.max(1, took.length);
@@ -167,6 +198,6 @@ export function resizeSection(runs: RunModel[], all: (Resizes | null)[]): HTMLEl
       }),
       el("span", { class: "soft" }, "shares of all, with counts")),
     box,
-    details("How long orders took until they were answered",
+    times.length > 0 && details("How long orders took until they were answered",
       valueTable("Time from order to answer", ["policy", "mean", "median", "longest"], times)));
 }

@@ -1,11 +1,13 @@
 // Utilization, waiting jobs and power over time: a row for each policy, all on one time axis.
 import uPlot from "uplot";
 import type { Bars } from "./bars";
+import { choicesBlock } from "./choices";
 import { el, folded, onWidth, type Child } from "./dom";
 import type { RunModel } from "./model";
+import { whenSeen } from "./seen";
 import { heldSteps, Steps } from "./steps";
 import { colour, onTheme, typeColour } from "./theme";
-import { fixed, moment, momentTicks, niceStep, short, unitFor } from "./units";
+import { moment, momentTicks, niceStep, short, tick, unitFor } from "./units";
 import { seconds, unpack } from "./unpack";
 import { GUTTER, MARGIN, type TimeView } from "./view";
 
@@ -102,7 +104,7 @@ class Chart {
       el("figcaption", {}, el("strong", {}, row.run.name), " ", this.mean), this.holder);
     onWidth(this.holder, () => this.make());
     onTheme(() => this.make());
-    view.onChange(() => this.update());
+    view.onChange(whenSeen(this.element, () => this.update()));
   }
 
   private text(v: number): string {
@@ -115,14 +117,15 @@ class Chart {
     const width = (until - from) / n;
     const xs = Array.from({ length: n }, (_, i) => from + (i + 0.5) * width);
     return [xs, ...this.row.layers.map((layer) =>
-      layer.steps.means(from, until, n).map((v) => (v === null || Number.isNaN(v) ? null : v / this.unit.size)))] as uPlot.AlignedData;
+      (layer.kind === "area" ? layer.steps.means(from, until, n) : layer.steps.samples(from, until, n))
+        .map((v) => (v === null ? null : v / this.unit.size)))] as uPlot.AlignedData;
   }
 
   private caption(): void {
     const { steps } = this.row.layers[0]!;
     const from = Math.max(this.view.from, steps.times[0]!);
     const until = Math.min(this.view.until, steps.end);
-    this.mean.textContent = until > from ? `mean ${this.text(steps.mean(from, until))} of what is shown` : "";
+    this.mean.textContent = until > from ? `mean ${this.text(steps.mean(from, until))} in view` : "";
   }
 
   private update(): void {
@@ -156,10 +159,11 @@ class Chart {
         },
         axes: [
           {
-            show: this.isLast(), stroke: ink, grid, ticks: { show: false }, size: 24, gap: 4,
+            stroke: ink, grid, ticks: { show: false }, size: this.isLast() ? 24 : 0, gap: 4,
             font: "12px system-ui, sans-serif",
             splits: (u) => momentTicks(view.from, view.until, u.bbox.width / devicePixelRatio / 110).at,
             values: (u, ticks) => {
+              if (!this.isLast()) return ticks.map(() => "");
               const { step } = momentTicks(view.from, view.until, u.bbox.width / devicePixelRatio / 110);
               return ticks.map((t) => moment(t, step, view.end));
             },
@@ -171,7 +175,7 @@ class Chart {
               for (let i = 0; i * stepY <= (this.top / this.unit.size) * 1.0001; i++) list.push(i * stepY);
               return list;
             },
-            values: (_, ticks) => ticks.map((v) => short(v)),
+            values: (_, ticks) => ticks.map((v) => tick(v)),
           },
         ],
         series: [
@@ -204,7 +208,7 @@ function block(title: string, unitName: string, rows: Row[], view: TimeView, top
   const unit = unitFor(unitName, [top]);
   const keys = new Map<string, Layer>();
   for (const row of rows) for (const layer of row.layers) keys.set(layer.name, layer);
-  let last = Math.min(rows.length, MANY) - 1;
+  let last = (rows.length <= MANY + 1 ? rows.length : MANY) - 1;
   const box = folded(rows, MANY, (row) => {
     const i = rows.indexOf(row);
     return new Chart(row, view, top, unit, title, () => i === last || i === rows.length - 1).element;
@@ -212,7 +216,7 @@ function block(title: string, unitName: string, rows: Row[], view: TimeView, top
   last = rows.length - 1;
   return el("div", { class: "strips" },
     el("h3", {}, title, " ", el("span", { class: "soft" }, unit.name)),
-    keys.size > 1 && el("p", { class: "legend" }, [...keys.values()].map((layer) =>
+    el("p", { class: "legend" }, [...keys.values()].map((layer) =>
       el("span", { class: "key" }, el("i", { class: layer.kind, style: `background: var(--${layer.paint})` }), layer.name))),
     box);
 }
@@ -246,11 +250,8 @@ export function seriesSection(
     const top = Math.max(1, ...power.flatMap((row) => row.layers.map((layer) => layer.steps.most()))) * 1.05;
     parts.push(block("Power", "W", power, view, top));
   }
+  parts.push(choicesBlock(runs, view));
   return el("section", { id: "time" }, el("h2", {}, "Over time"),
     el("p", { class: "soft" }, "Drag over a picture to look closer; a double click shows all. All pictures over time move together, the chart of the nodes below, too."),
     toolbar, parts);
-}
-
-export function percent(v: number): string {
-  return `${fixed(v, 1)} %`;
 }

@@ -33,7 +33,7 @@ export class Steps {
       const startedIn = i;
       while (i + 1 < times.length && times[i + 1]! <= t) i++;
       const now = this.sum(t, i);
-      const isOver = begin > this.end || t < (times[0] ?? Infinity);
+      const isOver = begin >= this.end || t < (times[0] ?? Infinity);
       // Within one step its value itself: sums of long runs have few digits for short spans.
       if (isOver || i < 0) result[k] = null;
       else if (startedIn === i) result[k] = this.values[i]!;
@@ -41,6 +41,16 @@ export class Steps {
       before = now;
     }
     return result;
+  }
+
+  /** At `n` moments in the middle of equal parts of a span. */
+  samples(from: number, until: number, n: number): (number | null)[] {
+    const width = (until - from) / n;
+    return Array.from({ length: n }, (_, k) => {
+      const t = from + (k + 0.5) * width;
+      const i = t > this.end ? -1 : place(this.times, t);
+      return i < 0 || Number.isNaN(this.values[i]) ? null : this.values[i]!;
+    });
   }
 
   mean(from: number, until: number): number {

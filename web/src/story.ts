@@ -1,6 +1,6 @@
 // What became of a job, and why, under each policy.
 import type { Bars } from "./bars";
-import { el, type Child } from "./dom";
+import { details, el, type Child } from "./dom";
 import type { RunModel } from "./model";
 import type { Resizes } from "./resizes";
 import { line } from "./theme";
@@ -34,6 +34,8 @@ const STATES: Record<string, string> = {
   COMPLETED_KILLED: "killed", CANCELLED: "cancelled", REJECTED: "rejected: never ran",
   NODE_FAIL: "lost a node",
 };
+
+const MOST_EVENTS = 14;
 
 export type OpenJob = (job: number) => void;
 
@@ -121,7 +123,8 @@ function events(run: RunModel, bars: Bars | null, resizes: Resizes | null, row: 
         add(entry.from, 2, el("strong", {}, `${grown ? "▲ Grew" : "▼ Shrank"} from ${last.size} to ${entry.size}`), ` nodes (${nodesText(bars, entry.places)})`, ...why, ".");
       } else if (bars.cores[place] !== bars.cores[last.places[0]!]) {
         const cores = bars.cores[place]!;
-        add(entry.from, 2, cores > 0 ? `Has ${cores} of ${bars.coresPerNode} cores of its nodes from now on.` : "Has all cores of its nodes again.");
+        add(entry.from, 2, cores > 0 ? `Has ${cores} of ${bars.coresPerNode} cores of its nodes from now on` : "Has all cores of its nodes again",
+          reason === "guest" && other >= 0 && [cores > 0 ? ", for " : ", after ", jobLink(run, other, open)], ".");
       } else {
         add(entry.from, 2, `Moved to nodes ${nodesText(bars, entry.places)}`, ...why, ".");
       }
@@ -131,7 +134,7 @@ function events(run: RunModel, bars: Bars | null, resizes: Resizes | null, row: 
     if (hosts.size > 0) add(start, 3, "Guest on nodes of ", names(hosts), hosts.size > 8 && ` and ${hosts.size - 8} more`, ".");
     if (guests.size > 0) add(start, 3, "Shared its nodes with ", names(guests), guests.size > 8 && ` and ${guests.size - 8} more`, ".");
   }
-  for (const i of resizes?.ofJob(row) ?? []) {
+  for (const i of resizes?.isOrdered ? resizes.ofJob(row) : []) {
     const outcome = resizes!.outcomes[resizes!.outcome[i]!] ?? "";
     if (outcome === "done" && list.length > 0) continue; // told above
     const reason = resizes!.reasons[resizes!.reason[i]!] ?? "";
@@ -146,7 +149,12 @@ function events(run: RunModel, bars: Bars | null, resizes: Resizes | null, row: 
     add(Math.max(submit, 0), 9, el("strong", {}, STATES[state] ? capital(STATES[state]!) : "Never ran."));
   }
   items.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  return items.map(([t, , what]) => el("li", {}, el("time", {}, time(t)), el("span", {}, what)));
+  const lines = items.map(([t, , what]) => el("li", {}, el("time", {}, time(t)), el("span", {}, what)));
+  if (lines.length <= MOST_EVENTS) return lines;
+  // A job that was resized often: how it began and how it ended, the others on request.
+  const rest = lines.slice(MOST_EVENTS - 3, -2);
+  return [...lines.slice(0, MOST_EVENTS - 3),
+    el("li", {}, details(`${rest.length} more`, el("ol", {}, rest))), ...lines.slice(-2)];
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

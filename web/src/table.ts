@@ -32,6 +32,8 @@ function figureOf(data: PageData, place: number): Figure {
   let best: number | null = null;
   if (column.better && known.length > 1 && new Set(known).size > 1) {
     best = column.better === "less" ? Math.min(...known) : Math.max(...known);
+    // What most of them have is no distinction.
+    if (known.filter((v) => v === best).length * 2 > known.length) best = null;
   }
   return { column, place, unit, decimals, best };
 }
@@ -115,15 +117,16 @@ export function mainTable(data: PageData): HTMLElement {
           },
         },
         el("span", { class: "title" }, title),
-        el("span", { class: "unit" }, unit || "\u00a0"),
         el("span", { class: "arrow", "aria-hidden": "true" }, by === key ? (rising ? "▲" : "▼") : ""),
+        el("span", { class: "unit" }, unit || "\u00a0"),
       ),
     );
 
-  const part = (shown: Figure[], isFirst: boolean) =>
+  const part = (shown: Figure[], isFirst: boolean, nameWidth = 0) =>
     el(
       "table",
       {},
+      el("colgroup", {}, el("col", { style: nameWidth > 0 ? `width: ${nameWidth}px` : undefined })),
       el(
         "caption",
         { class: "unseen" },
@@ -183,7 +186,10 @@ export function mainTable(data: PageData): HTMLElement {
       parts[parts.length - 1]!.push(figure);
       left += w;
     });
-    box.replaceChildren(...parts.map((shown, i) => part(shown, i === 0)));
+    box.replaceChildren(...parts.map((shown, i) => part(shown, i === 0, Math.ceil(forName))));
+    // On a wide page not so wide that a line is hard to follow.
+    const widest = lines > 1 ? width : Math.min(width, (forName + total) * 1.7);
+    box.querySelectorAll("table").forEach((table) => (table.style.maxWidth = `${Math.ceil(widest)}px`));
     if (same.length > 0) {
       const words = same.map((f) => {
         const value = data.groups[0]!.means[f.place]!;

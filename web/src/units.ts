@@ -53,7 +53,10 @@ export function unitFor(unit: string, values: Iterable<number | null>): Unit {
   return { name: unit, size: 1 };
 }
 
-/** Decimals that show the smallest of them with two digits that count, and the largest with three. */
+/**
+ * Decimals that show the largest of them with three digits that count, and one more where the
+ * smallest needs it.
+ */
 export function decimalsFor(values: Iterable<number | null>): number {
   const list = [...values].filter((v): v is number => v !== null && Number.isFinite(v) && v !== 0);
   if (list.every((v) => Number.isInteger(v))) return 0;
@@ -61,7 +64,7 @@ export function decimalsFor(values: Iterable<number | null>): number {
   const least = Math.min(...list.map(Math.abs));
   const forMost = 2 - Math.floor(Math.log10(most));
   const forLeast = 1 - Math.floor(Math.log10(least));
-  return Math.max(0, Math.min(3, Math.max(forMost, Math.min(forLeast, forMost + 2))));
+  return Math.max(0, Math.min(3, Math.max(forMost, Math.min(forLeast, forMost + 1))));
 }
 
 const formats = new Map<number, Intl.NumberFormat>();
@@ -87,6 +90,23 @@ export function short(value: number, digits = 3): string {
   return fixed(value, Math.max(0, Math.min(6, decimals)));
 }
 
+/** A round value of an axis: no more digits than it has. */
+export function tick(value: number): string {
+  const decimals = Number.isInteger(value) ? 0 : Math.min(6, (String(Number(value.toPrecision(6))).split(".")[1] ?? "").length);
+  return fixed(value, decimals);
+}
+
+/** A round length of time: in the largest unit that has it whole. */
+export function roundDuration(value_s: number): string {
+  for (const unit of [...TIMES].reverse()) {
+    const value = value_s / unit.size;
+    if (value >= 1 && Number.isInteger(value)) {
+      return `${fixed(value, 0)}\u00a0${unit.name === "days" ? (value === 1 ? "day" : "days") : unit.name}`;
+    }
+  }
+  return `${tick(value_s)}\u00a0s`;
+}
+
 /** A length of time by itself: "2.6 h". */
 export function duration(value_s: number): string {
   if (!Number.isFinite(value_s)) return "–";
@@ -106,7 +126,7 @@ export function moment(value_s: number, step_s: number, end_s: number): string {
   const sign = value_s < 0 ? "\u2212" : "";
   const value = Math.abs(value_s);
   if (end_s < 7200) {
-    if (step_s >= 60) return `${sign}${short(value / 60)}\u2009min`;
+    if (step_s >= 60) return `${sign}${tick(value / 60)}\u2009min`;
     const decimals = step_s >= 1 ? 0 : Math.min(6, Math.ceil(-Math.log10(step_s)));
     return `${sign}${fixed(value, decimals)}\u2009s`;
   }
@@ -138,7 +158,7 @@ export function momentTicks(t0: number, t1: number, count: number): { step: numb
   if (raw < 1) step = niceStep(raw);
   step ??= niceStep(raw);
   const at: number[] = [];
-  for (let i = Math.ceil(t0 / step - 1e-9); i * step <= t1 * (1 + 1e-12); i++) at.push(i * step);
+  for (let i = Math.ceil(t0 / step - 1e-9) + 0; i * step <= t1 * (1 + 1e-12); i++) at.push(i * step);
   return { step, at };
 }
 
