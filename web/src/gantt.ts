@@ -75,6 +75,7 @@ class Strip {
   readonly element: HTMLElement;
   private readonly canvas = el("canvas", { tabindex: 0, role: "application" });
   private readonly holder: HTMLElement;
+  private readonly marks = el("canvas", { class: "marks", "aria-hidden": "true" });
   private readonly tip = el("div", { class: "tip", hidden: true });
   private paint: Paint | null = null;
   private whole: Raster | null = null;
@@ -93,7 +94,7 @@ class Strip {
     this.canvas.setAttribute("aria-label",
       `Nodes under ${run.name}: ${run.drawn.nodes} nodes, ${bars.rows} bars. Arrow keys move, plus and minus zoom, 0 shows all. Jobs are found by their number in the search above.`);
     this.canvas.setAttribute("data-policy", run.name);
-    this.holder = el("div", { class: "gantt-box" }, this.canvas, this.tip);
+    this.holder = el("div", { class: "gantt-box" }, this.canvas, this.marks, this.tip);
     this.element = el("figure", { class: "strip" },
       el("figcaption", {}, el("strong", {}, run.name), " ",
         el("span", { class: "soft" }, `${run.drawn.nodes} nodes, makespan ${duration(run.drawn.makespan_s)}`)),
@@ -172,6 +173,7 @@ class Strip {
     context.drawImage(this.drawn, GUTTER * scale, 0, this.plotWidth * scale, this.canvas.height, x, y, wide, tall);
     context.restore();
     this.drawAxes(context);
+    this.drawMarks();
   }
 
   draw(): void {
@@ -205,7 +207,6 @@ class Strip {
     if (count > DRAWN_ONE_BY_ONE) this.drawRaster(context, count, scale);
     if (count <= RASTERED_ANEW) this.drawBars(context, count > DRAWN_ONE_BY_ONE ? WIDE : 0);
     this.drawCircumstances(context);
-    for (const job of new Set([this.shared.hovered, this.shared.selected])) this.outline(context, job);
     context.restore();
     this.drawAxes(context);
     canvas.dataset.bars = String(count);
@@ -213,6 +214,7 @@ class Strip {
     this.drawn.height = h;
     this.drawn.getContext("2d")!.drawImage(canvas, 0, 0);
     this.drawnSpan = [view.from, view.until, this.shared.low, this.shared.high];
+    this.drawMarks();
   }
 
   private drawRaster(context: CanvasRenderingContext2D, count: number, scale: number): void {
@@ -394,6 +396,28 @@ class Strip {
     for (const r of this.run.drawn.reservations ?? []) {
       mark(r.from_s, r.until_s, r.first, r.last, r.name, colour("reservation"), true);
     }
+  }
+
+  /** Around the jobs that are pointed at or chosen: on a canvas of its own, as that changes often. */
+  drawMarks(): void {
+    if (this.width === 0) return;
+    const { canvas, marks } = this;
+    const scale = devicePixelRatio || 1;
+    if (marks.width !== canvas.width || marks.height !== canvas.height) {
+      marks.width = canvas.width;
+      marks.height = canvas.height;
+      marks.style.width = canvas.style.width;
+      marks.style.height = canvas.style.height;
+    }
+    const context = marks.getContext("2d")!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.save();
+    context.beginPath();
+    context.rect(GUTTER, 0, this.plotWidth, this.height);
+    context.clip();
+    for (const job of new Set([this.shared.hovered, this.shared.selected])) this.outline(context, job);
+    context.restore();
   }
 
   private outline(context: CanvasRenderingContext2D, job: number): void {
@@ -638,7 +662,7 @@ export function ganttSection(
     hover: (job) => {
       if (job === shared.hovered) return;
       shared.hovered = job;
-      view.changed();
+      strips.forEach((strip) => strip.drawMarks());
     },
     refresh: () => {
       shared.stepBegan = performance.now();
@@ -743,7 +767,7 @@ export function ganttSection(
   }, "policies");
   const element = el("section", { id: "gantt" },
     el("h2", {}, "Jobs on nodes"),
-    el("p", { class: "soft" },
+    el("p", { class: "soft hint" },
       "All policies on one time axis. Drag to move; ", el("kbd", {}, "Ctrl"), " and the wheel, or the wheel after a click, to zoom; ",
       el("kbd", {}, "Shift"), " and the wheel to zoom into nodes. With the keyboard: ",
       el("kbd", {}, "← →"), " ", el("kbd", {}, "+ −"), " ", el("kbd", {}, "0"), ", ", el("kbd", {}, "[ ]"), " for nodes. A click on a job tells its story."),
@@ -771,7 +795,7 @@ export function ganttSection(
           view.set(from - pad, until + pad);
         }
       }
-      view.changed();
+      strips.forEach((strip) => strip.drawMarks());
     },
   };
 }

@@ -128,6 +128,18 @@ class Chart {
     this.mean.textContent = until > from ? `mean ${this.text(steps.mean(from, until))} in view` : "";
   }
 
+  /** The values under the cursor, which is at the same time in all pictures. */
+  private say(u: uPlot, i: number): void {
+    const values = this.row.layers.map((layer, k) => {
+      const v = u.data[k + 1]![i];
+      // Layers lie on each other: of an area what is between it and the one below.
+      const below = layer.kind === "area" && this.row.layers[k + 1]?.kind === "area" ? u.data[k + 2]![i] ?? 0 : 0;
+      return v == null ? "" : `${layer.name} ${short(v - below)}`;
+    });
+    const at = moment(u.data[0]![i]!, this.view.span / 200, this.view.end);
+    this.mean.textContent = `${values.filter((text) => text !== "").join(", ")} ${this.unit.name} at ${at}`;
+  }
+
   private update(): void {
     if (!this.plot) return;
     this.plot.batch(() => {
@@ -188,6 +200,13 @@ class Chart {
           })),
         ],
         hooks: {
+          setCursor: [
+            (u) => {
+              const i = u.cursor.idx;
+              if (i == null || (u.cursor.left ?? -1) < 0) this.caption();
+              else this.say(u, i);
+            },
+          ],
           setSelect: [
             (u) => {
               if (u.select.width < 4) return;
@@ -252,6 +271,6 @@ export function seriesSection(
   }
   parts.push(choicesBlock(runs, view));
   return el("section", { id: "time" }, el("h2", {}, "Over time"),
-    el("p", { class: "soft" }, "Drag over a picture to look closer; a double click shows all. All pictures over time move together, the chart of the nodes below, too."),
+    el("p", { class: "soft hint" }, "Drag over a picture to look closer; a double click shows all. All pictures over time move together, the chart of the nodes below, too."),
     toolbar, parts);
 }
