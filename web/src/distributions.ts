@@ -225,6 +225,14 @@ export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
     let ticks = logTicks(measure, least, most);
     const room = Math.max(1, Math.floor(cell / 62));
     while (ticks.length > room) ticks = ticks.filter((_, i) => i % 2 === 0);
+    // Labels as far from each other as they are long, also from those of the next class.
+    let lastX = -Infinity;
+    ticks = ticks.filter((at) => {
+      const place = x(0, at);
+      if (place - lastX < 52 || (at > least && place > left + cell - 46)) return false;
+      lastX = place;
+      return true;
+    });
     usedSizes.forEach((s, i) => {
       picture.append(svg("text", { x: left + (i + 0.5) * cell, y: 13, "text-anchor": "middle", class: "name" },
         `${sizes.names[s]} node${sizes.names[s] === "1" ? "" : "s"}`));

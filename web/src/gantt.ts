@@ -622,7 +622,7 @@ function showAll(shared: Shared): void {
 export function timeButtons(view: TimeView, all: () => void): HTMLElement {
   const span = el("output", { class: "soft" });
   const say = () => {
-    const step = view.span / 8;
+    const step = view.span / 100;
     span.textContent = `${moment(view.from, step, view.end)} to ${moment(view.until, step, view.end)} (${duration(view.span)})`;
   };
   view.onChange(say);

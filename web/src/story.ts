@@ -117,7 +117,11 @@ function events(run: RunModel, bars: Bars | null, resizes: Resizes | null, row: 
       const other = bars.forJob[place]!;
       const why: Child[] = [reason && `: ${RESIZED[reason] ?? reason}`, other >= 0 && [" ", jobLink(run, other, open)]];
       if (!last || last.until < entry.from) {
-        add(entry.from, 2, `Held ${entry.size} nodes (${nodesText(bars, entry.places)}) until ${time(entry.until)}, and began anew.`);
+        // It ended otherwise than well: what the last start says is told of jobs.csv.
+        let last = i;
+        while (list[last + 1] && list[last + 1]!.from === list[last]!.until && list[last + 1]!.from !== start) last++;
+        add(entry.from, 2, `Started on ${entry.size} node${entry.size === 1 ? "" : "s"} (${nodesText(bars, entry.places)})`,
+          entry.from < start ? `, but had to leave them at ${time(list[last]!.until)}.` : ", again.");
       } else if (entry.size !== last.size) {
         const grown = entry.size > last.size;
         add(entry.from, 2, el("strong", {}, `${grown ? "▲ Grew" : "▼ Shrank"} from ${last.size} to ${entry.size}`), ` nodes (${nodesText(bars, entry.places)})`, ...why, ".");

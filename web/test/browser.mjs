@@ -258,6 +258,23 @@ async function use(test) {
       }
       if (await page.evaluate(() => document.querySelector("#story").hidden)) fail("no click in the chart opens a story");
     }
+    // The wheel zooms with Ctrl, dragging moves.
+    const span = () => page.locator("#gantt .buttons output").textContent();
+    const place = await charts.first().boundingBox();
+    await charts.first().scrollIntoViewIfNeeded();
+    await page.mouse.move(place.x + place.width / 2, (await charts.first().boundingBox()).y + 30);
+    const spans = [await span()];
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -400);
+    await page.keyboard.up("Control");
+    await page.waitForTimeout(150);
+    spans.push(await span());
+    await page.mouse.down();
+    await page.mouse.move(place.x + place.width / 2 - 150, (await charts.first().boundingBox()).y + 30, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForTimeout(150);
+    spans.push(await span());
+    if (new Set(spans).size !== 3) fail(`the wheel or dragging does nothing: ${spans.join("; ")}`);
     await page.locator("#gantt .search input").fill("987654321");
     await page.keyboard.press("Enter");
     if (!(await page.locator("#story").textContent()).includes("no job")) fail("a job that is not there has a story");
