@@ -157,6 +157,14 @@ function withoutComparison(data: PageData): Child[] {
     parts.push(
       " From one run each nothing can be said about how sure that is: run more seeds, or pieces of the log.",
     );
+  } else {
+    const [low, high] = best.v < other.v ? [best, other] : [other, best];
+    const isApart = low.v + (low.half ?? 0) < high.v - (high.half ?? 0);
+    parts.push(
+      isApart
+        ? " Their 95\u00a0% intervals do not overlap."
+        : " Their 95\u00a0% intervals overlap: this may be chance.",
+    );
   }
   return parts;
 }
@@ -227,6 +235,8 @@ function panel(
   const isLog = ratios || isWide(Math.min(...values), Math.max(...values));
   let low = Math.min(...values, ratios ? 1 : isLog ? Infinity : 0);
   let high = Math.max(...values, ratios ? 1 : 0);
+  // No figure here is ever negative; what an interval has below 0 says only that it is wide.
+  if (!ratios) low = Math.max(0, low);
   if (ratios) {
     // Of intervals without a lower end only that it is far away matters.
     low = Math.max(low, Math.min(...dots.map((d) => d.value), 1) / 4, 1e-3);

@@ -67,9 +67,12 @@ export function mainTable(data: PageData): HTMLElement {
     if (half !== null && Number.isFinite(half) && half > 0) {
       // A half width of zero digits would look like certainty.
       const scaled = half / figure.unit.size;
-      const decimals =
-        scaled < 0.5 * 10 ** -figure.decimals ? decimalsFor([scaled]) : figure.decimals;
-      body.push(` ±\u00a0${fixed(scaled, decimals)}`);
+      const least = 10 ** -figure.decimals;
+      const size =
+        scaled < 0.5 * least
+          ? `<\u00a0${fixed(least, figure.decimals)}`
+          : fixed(scaled, figure.decimals);
+      body.push(` ±\u00a0${size}`);
     }
     return el(
       "td",

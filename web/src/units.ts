@@ -79,7 +79,11 @@ export function fixed(value: number, decimals: number): string {
     });
     formats.set(decimals, format);
   }
-  return format.format(value).replace(/,/g, "\u2009").replace("-", "\u2212");
+  return format
+    .format(value)
+    .replace(/,/g, "\u2009")
+    .replace(/^-(?=[0.]*$)/, "")
+    .replace("-", "\u2212");
 }
 
 /** With `digits` digits that count. */
