@@ -138,5 +138,5 @@ def test_one_policy_and_a_hostile_name(tmp_path):
 def test_a_hundred_thousand_jobs(tmp_path):
     folder = simulate(tmp_path / "out", "--generate", "lublin:load=0.8", "--jobs", 100000, "--nodes",
                       128, "--malleable", "0.5", "--policy", "fcfs", "--policy", "easy", "--policy",
-                      "conservative", "--policy", "easy:order=sjf")
+                      "easy:order=sjf", "--policy", "easy:order=ljf")
     look(folder, "large", 50000, tmp_path, is_large=True)

@@ -22,7 +22,7 @@ export interface Bars {
   coresPerNode: number;
   /** The last end among so many bars, one after the other. */
   blockUntil: Float64Array;
-  /** Bars of a job (row in the workload), by time: places `jobStart[row]` to `jobStart[row + 1]` of `ofJob`. */
+  /** Bars of a job (row in the workload), by time: `ofJob[jobStart[row]]` to before that of row + 1. */
   jobStart: Int32Array;
   ofJob: Int32Array;
   /** Which share of each of its nodes a bar has. */
@@ -54,10 +54,23 @@ export async function barsOf(run: RunModel): Promise<Bars> {
   await pace.rest();
   const coresPerNode = run.drawn.cores_per_node;
   const bars: Bars = {
-    rows: n, job, from, until, first: table.get("first"), last: table.get("last"),
-    size: table.get("size"), reason: table.get("reason"), reasons: table.words.reason ?? [],
-    forJob: table.get("for"), cores, guest: table.get("guest"), offset: null, coresPerNode,
-    blockUntil, jobStart, ofJob,
+    rows: n,
+    job,
+    from,
+    until,
+    first: table.get("first"),
+    last: table.get("last"),
+    size: table.get("size"),
+    reason: table.get("reason"),
+    reasons: table.words.reason ?? [],
+    forJob: table.get("for"),
+    cores,
+    guest: table.get("guest"),
+    offset: null,
+    coresPerNode,
+    blockUntil,
+    jobStart,
+    ofJob,
     part: (i) => (cores[i]! > 0 && coresPerNode > 0 ? cores[i]! / coresPerNode : 1),
   };
   if (isShared && coresPerNode > 0) bars.offset = offsets(bars, run.drawn.nodes);
@@ -65,8 +78,8 @@ export async function barsOf(run: RunModel): Promise<Bars> {
 }
 
 /**
- * Which cores of shared nodes are whose is not told: who was there first has the lowest, others what
- * is free above, so that jobs lie beside each other where they lived beside each other.
+ * Which cores of shared nodes are whose is not told: who was there first has the lowest, others
+ * what is free above, so that jobs lie beside each other where they lived beside each other.
  */
 function offsets(bars: Bars, nodes: number): Int16Array {
   const result = new Int16Array(bars.rows);
@@ -79,7 +92,9 @@ function offsets(bars: Bars, nodes: number): Int16Array {
     for (let node = bars.first[i]!; node <= bars.last[i]!; node++) {
       const there = present[node];
       if (!there) continue;
-      const left = there.filter((k) => bars.until[k]! > bars.from[i]! && bars.job[k] !== bars.job[i]);
+      const left = there.filter(
+        (k) => bars.until[k]! > bars.from[i]! && bars.job[k] !== bars.job[i],
+      );
       for (const k of left) taken.push([result[k]!, result[k]! + bars.cores[k]!]);
       left.push(i);
       present[node] = left;
@@ -127,7 +142,7 @@ export function eachIn(bars: Bars, from: number, until: number, visit: (i: numbe
   }
 }
 
-/** The bar before this one of the same job that ended when this one begins; -1: it begins the job. */
+/** The bar of the same job that ended when this one begins; -1: it begins the job. */
 export function previous(bars: Bars, i: number): number {
   const row = bars.job[i]!;
   let found = -1;

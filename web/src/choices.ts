@@ -18,7 +18,8 @@ interface Reign {
 function reigns(choices: Choice[], end: number): Reign[] {
   const list: Reign[] = [];
   const first = choices[0]!;
-  if (first.at_s > 0) list.push({ from: 0, until: first.at_s, who: first.ruled, why: "from the beginning" });
+  if (first.at_s > 0)
+    list.push({ from: 0, until: first.at_s, who: first.ruled, why: "from the beginning" });
   choices.forEach((choice, i) => {
     const last = list[list.length - 1];
     const until = choices[i + 1]?.at_s ?? end;
@@ -37,49 +38,116 @@ function strip(run: RunModel, view: TimeView): HTMLElement {
   const height = members.length * row + 22;
   const holder = el("div", { class: "svg-box" });
   const shares = members.map((who) =>
-    list.filter((reign) => reign.who === who).reduce((sum, reign) => sum + reign.until - reign.from, 0));
+    list
+      .filter((reign) => reign.who === who)
+      .reduce((sum, reign) => sum + reign.until - reign.from, 0),
+  );
   const all = shares.reduce((sum, v) => sum + v, 0) || 1;
   const draw = () => {
     const width = holder.clientWidth;
     if (width === 0) return;
     const plot = width - GUTTER - MARGIN;
     const x = (t: number) => GUTTER + ((t - view.from) / view.span) * plot;
-    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `Who ruled under ${run.name}: ${members.map((who, i) => `${who} ${((100 * shares[i]!) / all).toFixed(0)} %`).join(", ")}` });
+    const picture = svg("svg", {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": `Who ruled under ${run.name}: ${members.map((who, i) => `${who} ${((100 * shares[i]!) / all).toFixed(0)} %`).join(", ")}`,
+    });
     const { step, at } = momentTicks(view.from, view.until, plot / 110);
     for (const t of at) {
       picture.append(svg("line", { x1: x(t), x2: x(t), y1: 0, y2: height - 20, class: "grid" }));
-      if (x(t) < width - 40) picture.append(svg("text", { x: x(t), y: height - 5, "text-anchor": "middle", class: "tick" }, moment(t, step, view.end)));
+      if (x(t) < width - 40)
+        picture.append(
+          svg(
+            "text",
+            { x: x(t), y: height - 5, "text-anchor": "middle", class: "tick" },
+            moment(t, step, view.end),
+          ),
+        );
     }
     for (const reign of list) {
       const a = Math.max(GUTTER, x(reign.from));
       const b = Math.min(width - MARGIN, x(reign.until));
       if (b <= a) continue;
       const i = members.indexOf(reign.who);
-      picture.append(svg("rect", { x: a, y: i * row + 2, width: Math.max(0.8, b - a), height: row - 4,
-        style: `fill: var(--hue${hue(i + 3)})` }, svg("title", {}, `${reign.who} from ${exact(reign.from)} s to ${exact(reign.until)} s: ${reign.why}`)));
+      picture.append(
+        svg(
+          "rect",
+          {
+            x: a,
+            y: i * row + 2,
+            width: Math.max(0.8, b - a),
+            height: row - 4,
+            style: `fill: var(--hue${hue(i + 3)})`,
+          },
+          svg(
+            "title",
+            {},
+            `${reign.who} from ${exact(reign.from)} s to ${exact(reign.until)} s: ${reign.why}`,
+          ),
+        ),
+      );
     }
     holder.replaceChildren(picture);
   };
   onWidth(holder, draw);
   view.onChange(draw);
   const changes = choices.filter((choice) => choice.ruled !== choice.rules);
-  return el("figure", { class: "strip" },
-    el("figcaption", {}, el("strong", {}, run.name), " ",
-      el("span", { class: "soft" }, `${choices.length} choices, ${changes.length} changes`)),
-    el("ol", { class: "members" }, members.map((who, i) =>
-      el("li", {}, el("i", { style: `background: var(--hue${hue(i + 3)})` }), `${who} `,
-        el("span", { class: "soft" }, `${((100 * shares[i]!) / all).toFixed(1)} %`)))),
+  return el(
+    "figure",
+    { class: "strip" },
+    el(
+      "figcaption",
+      {},
+      el("strong", {}, run.name),
+      " ",
+      el("span", { class: "soft" }, `${choices.length} choices, ${changes.length} changes`),
+    ),
+    el(
+      "ol",
+      { class: "members" },
+      members.map((who, i) =>
+        el(
+          "li",
+          {},
+          el("i", { style: `background: var(--hue${hue(i + 3)})` }),
+          `${who} `,
+          el("span", { class: "soft" }, `${((100 * shares[i]!) / all).toFixed(1)} %`),
+        ),
+      ),
+    ),
     holder,
-    changes.length > 0 && details(`All ${changes.length} changes`, scroller("Changes of who ruled",
-      valueTable("Changes of who ruled; of the scores the smallest is the best", ["time (s)", "because of", "ruled", "rules", "scores"],
-        changes.map((choice) => [exact(choice.at_s), choice.occasion, choice.ruled, choice.rules,
-          choice.scores.map(([who, score]) => `${who} ${short(score)}`).join(", ")])))));
+    changes.length > 0 &&
+      details(
+        `All ${changes.length} changes`,
+        scroller(
+          "Changes of who ruled",
+          valueTable(
+            "Changes of who ruled; of the scores the smallest is the best",
+            ["time (s)", "because of", "ruled", "rules", "scores"],
+            changes.map((choice) => [
+              exact(choice.at_s),
+              choice.occasion,
+              choice.ruled,
+              choice.rules,
+              choice.scores.map(([who, score]) => `${who} ${short(score)}`).join(", "),
+            ]),
+          ),
+        ),
+      ),
+  );
 }
 
 /** A row for each portfolio; null: there is none. */
 export function choicesBlock(runs: RunModel[], view: TimeView): HTMLElement | null {
   const some = runs.filter((run) => (run.drawn.choices?.length ?? 0) > 0);
   if (some.length === 0) return null;
-  return el("div", { class: "strips" }, el("h3", {}, "Who of the portfolio ruled"), some.map((run) => strip(run, view)));
+  return el(
+    "div",
+    { class: "strips" },
+    el("h3", {}, "Who of the portfolio ruled"),
+    some.map((run) => strip(run, view)),
+  );
 }

@@ -5,11 +5,20 @@ import { change, decimalsFor, fixed, niceStep, short, tick as mark, unitFor } fr
 
 /** The first of these that there is decides what "better" means. */
 const MAIN = [
-  "mean_turnaround_s", "mean_wait_s", "mean_bounded_slowdown", "mean_slowdown", "makespan_s",
+  "mean_turnaround_s",
+  "mean_wait_s",
+  "mean_bounded_slowdown",
+  "mean_slowdown",
+  "makespan_s",
 ];
 const PICTURED = [
-  "mean_wait_s", "mean_turnaround_s", "mean_bounded_slowdown", "mean_slowdown", "makespan_s",
-  "p95_wait_s", "energy_j",
+  "mean_wait_s",
+  "mean_turnaround_s",
+  "mean_bounded_slowdown",
+  "mean_slowdown",
+  "makespan_s",
+  "p95_wait_s",
+  "energy_j",
 ];
 const MANY = 8;
 
@@ -47,10 +56,14 @@ function columnFor(data: PageData, key: string): Column {
 function pictured(data: PageData): Column[] {
   const compared = data.comparison?.rows.map((row) => row.key);
   const useful = (column: Column) =>
-    compared ? compared.includes(column.key) : column.better !== "" && data.groups.some(
-      (group) => (group.means[data.columns.indexOf(column)]?.[0] ?? 0) !== 0);
+    compared
+      ? compared.includes(column.key)
+      : column.better !== "" &&
+        data.groups.some((group) => (group.means[data.columns.indexOf(column)]?.[0] ?? 0) !== 0);
   const first = PICTURED.filter((key) => has(data, key)).map((key) => columnFor(data, key));
-  const others = data.columns.filter((column) => !first.includes(column) && compared?.includes(column.key));
+  const others = data.columns.filter(
+    (column) => !first.includes(column) && compared?.includes(column.key),
+  );
   return [...first, ...others].filter(useful);
 }
 
@@ -70,14 +83,18 @@ function withComparison(data: PageData): Child[] {
   const base = name(data, comparison.baseline);
   if (best.verdict === "better") {
     parts.push(
-      name(data, best.group), ` is better than `, base,
+      name(data, best.group),
+      ` is better than `,
+      base,
       `: its ${column.title} is ${change(best.ratio)}${sure(best)}`,
     );
     const others = PICTURED.slice(0, 5).flatMap((other) => {
       const row = comparison.rows.find((r) => r.key === other && r.group === best.group);
       if (!row || other === key) return [];
       const title = columnFor(data, other).title;
-      return [row.verdict === "open" ? `${title} not clearly different` : `${title} ${change(row.ratio)}`];
+      return [
+        row.verdict === "open" ? `${title} not clearly different` : `${title} ${change(row.ratio)}`,
+      ];
     });
     parts.push(others.length > 0 ? `; ${others.join(", ")}.` : ".");
     const worse = rows.filter((row) => row.verdict === "worse").length;
@@ -91,15 +108,27 @@ function withComparison(data: PageData): Child[] {
   } else if (rows.every((row) => row.low === null)) {
     // One run each: a difference, but nobody knows how much of it is chance.
     if (sign * best.ratio < sign) {
-      parts.push(name(data, best.group), ` has the best ${column.title}: ${change(best.ratio)} than `, base);
+      parts.push(
+        name(data, best.group),
+        ` has the best ${column.title}: ${change(best.ratio)} than `,
+        base,
+      );
     } else {
-      parts.push(base, ` has the best ${column.title}; the nearest is `, name(data, best.group), ` with ${change(best.ratio)}`);
+      parts.push(
+        base,
+        ` has the best ${column.title}; the nearest is `,
+        name(data, best.group),
+        ` with ${change(best.ratio)}`,
+      );
     }
     parts.push(". From one run each nothing can be said about how sure that is.");
   } else {
     parts.push(
-      "No policy is clearly better than ", base, ` by ${column.title}. The nearest is `,
-      name(data, best.group), `: ${change(best.ratio)}${sure(best)}.`,
+      "No policy is clearly better than ",
+      base,
+      ` by ${column.title}. The nearest is `,
+      name(data, best.group),
+      `: ${change(best.ratio)}${sure(best)}.`,
     );
   }
   return parts;
@@ -125,7 +154,17 @@ function withoutComparison(data: PageData): Child[] {
   const other = best.i === base.i ? next : base;
   parts.push(`${change(best.v / other.v)} than `, name(data, other.i), ".");
   if (values.every((x) => x.half === null)) {
-    parts.push(" From one run each nothing can be said about how sure that is: run more seeds, or pieces of the log.");
+    parts.push(
+      " From one run each nothing can be said about how sure that is: run more seeds, or pieces of the log.",
+    );
+  } else {
+    const [low, high] = best.v < other.v ? [best, other] : [other, best];
+    const isApart = low.v + (low.half ?? 0) < high.v - (high.half ?? 0);
+    parts.push(
+      isApart
+        ? " Their 95\u00a0% intervals do not overlap."
+        : " Their 95\u00a0% intervals overlap: this may be chance.",
+    );
   }
   return parts;
 }
@@ -147,7 +186,14 @@ function axisFor(low: number, high: number, from: number, to: number, byFactors:
     const near = [0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4];
     const fine = [0.9, 0.92, 0.94, 0.96, 0.98, 1, 1.02, 1.04, 1.06, 1.08, 1.1];
     const powers = Array.from({ length: 31 }, (_, i) => 10 ** (i - 15));
-    const list = high / low > 2000 ? powers : low > 5 || high / low > 8 ? powers.flatMap((p) => [p, 2 * p, 5 * p]) : high / low > 1.25 ? near : fine;
+    const list =
+      high / low > 2000
+        ? powers
+        : low > 5 || high / low > 8
+          ? powers.flatMap((p) => [p, 2 * p, 5 * p])
+          : high / low > 1.25
+            ? near
+            : fine;
     // Ticks that would stand on each other are left out, 1 never.
     const ticks: number[] = [];
     for (const v of list.filter((t) => t >= low && t <= high)) {
@@ -163,7 +209,13 @@ function axisFor(low: number, high: number, from: number, to: number, byFactors:
   return { x: (v) => from + ((v - low) / (high - low || 1)) * (to - from), ticks };
 }
 
-function panel(data: PageData, column: Column, dots: Dot[], width: number, groups: number[]): SVGSVGElement {
+function panel(
+  data: PageData,
+  column: Column,
+  dots: Dot[],
+  width: number,
+  groups: number[],
+): SVGSVGElement {
   const ratios = data.comparison !== null;
   const rowHeight = 22;
   const top = 6;
@@ -171,11 +223,20 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
   const longest = Math.max(...groups.map((g) => data.groups[g]!.policy.length));
   const left = Math.min(width * 0.42, 14 + longest * 6.6);
   const right = width - 74; // room for the value of each
-  const unit = ratios ? { name: "", size: 1 } : unitFor(column.unit, dots.map((d) => d.value));
-  const values = dots.flatMap((d) => [d.value, d.low ?? d.value, d.high ?? d.value]).map((v) => v / unit.size);
+  const unit = ratios
+    ? { name: "", size: 1 }
+    : unitFor(
+        column.unit,
+        dots.map((d) => d.value),
+      );
+  const values = dots
+    .flatMap((d) => [d.value, d.low ?? d.value, d.high ?? d.value])
+    .map((v) => v / unit.size);
   const isLog = ratios || isWide(Math.min(...values), Math.max(...values));
   let low = Math.min(...values, ratios ? 1 : isLog ? Infinity : 0);
   let high = Math.max(...values, ratios ? 1 : 0);
+  // No figure here is ever negative; what an interval has below 0 says only that it is wide.
+  if (!ratios) low = Math.max(0, low);
   if (ratios) {
     // Of intervals without a lower end only that it is far away matters.
     low = Math.max(low, Math.min(...dots.map((d) => d.value), 1) / 4, 1e-3);
@@ -193,15 +254,23 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
   const axis = axisFor(low, high, left, right, isLog);
   const decimals = decimalsFor(values);
   const picture = svg("svg", {
-    width, height: bottom + 22, viewBox: `0 0 ${width} ${bottom + 22}`, role: "img",
+    width,
+    height: bottom + 22,
+    viewBox: `0 0 ${width} ${bottom + 22}`,
+    role: "img",
     "aria-label": `${column.title}${ratios ? ": ratio to the baseline" : ""} by policy; its values are in the table below`,
   });
   for (const tick of axis.ticks) {
     const x = axis.x(tick);
     picture.append(
-      svg("line", { x1: x, x2: x, y1: top, y2: bottom, class: ratios && tick === 1 ? "one" : "grid" }),
-      svg("text", { x, y: bottom + 15, "text-anchor": "middle", class: "tick" },
-        mark(tick)),
+      svg("line", {
+        x1: x,
+        x2: x,
+        y1: top,
+        y2: bottom,
+        class: ratios && tick === 1 ? "one" : "grid",
+      }),
+      svg("text", { x, y: bottom + 15, "text-anchor": "middle", class: "tick" }, mark(tick)),
     );
   }
   groups.forEach((group, i) => {
@@ -211,8 +280,12 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
     const room = Math.floor((left - 12) / 6.4);
     const shown = full.length > room ? full.slice(0, Math.max(3, room - 1)) + "…" : full;
     picture.append(
-      svg("text", { x: left - 10, y: y + 4, "text-anchor": "end", class: "name" }, shown,
-        svg("title", {}, full)),
+      svg(
+        "text",
+        { x: left - 10, y: y + 4, "text-anchor": "end", class: "name" },
+        shown,
+        svg("title", {}, full),
+      ),
     );
     if (!dot) {
       if (ratios && group === data.comparison!.baseline) {
@@ -227,8 +300,11 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
     if (dot.low !== null && dot.high !== null) {
       picture.append(
         svg("line", {
-          x1: Math.max(left, axis.x(dot.low / unit.size)), x2: Math.min(right, axis.x(dot.high / unit.size)),
-          y1: y, y2: y, class: `range ${verdict}`,
+          x1: Math.max(left, axis.x(dot.low / unit.size)),
+          x2: Math.min(right, axis.x(dot.high / unit.size)),
+          y1: y,
+          y2: y,
+          class: `range ${verdict}`,
         }),
       );
     }
@@ -240,7 +316,10 @@ function panel(data: PageData, column: Column, dots: Dot[], width: number, group
         : svg("circle", { cx: x, cy: y, r: 4.5, class: `mark ${verdict}` });
     const text = ratios ? percentText(dot.value) : `${fixed(dot.value / unit.size, decimals)}`;
     sign.append(svg("title", {}, `${full}: ${text}`));
-    picture.append(sign, svg("text", { x: width - 2, y: y + 4, "text-anchor": "end", class: "tick" }, text));
+    picture.append(
+      sign,
+      svg("text", { x: width - 2, y: y + 4, "text-anchor": "end", class: "tick" }, text),
+    );
   });
   return picture;
 }
@@ -255,17 +334,26 @@ function dotsOf(data: PageData, column: Column): Dot[] {
     return data.comparison.rows
       .filter((row) => row.key === column.key)
       .map((row) => ({
-        group: row.group, value: row.ratio, low: row.ratio_low, high: row.ratio_high, verdict: row.verdict,
+        group: row.group,
+        value: row.ratio,
+        low: row.ratio_low,
+        high: row.ratio_high,
+        verdict: row.verdict,
       }));
   }
   const place = data.columns.indexOf(column);
   return data.groups.flatMap((group, i): Dot[] => {
     const [mean, half] = group.means[place]!;
     if (mean === null) return [];
-    return [{
-      group: i, value: mean, low: half === null ? null : mean - half, high: half === null ? null : mean + half,
-      verdict: "",
-    }];
+    return [
+      {
+        group: i,
+        value: mean,
+        low: half === null ? null : mean - half,
+        high: half === null ? null : mean + half,
+        verdict: "",
+      },
+    ];
   });
 }
 
@@ -273,21 +361,34 @@ function picture(data: PageData): HTMLElement {
   const columns = pictured(data);
   const all = data.groups.map((_, i) => i);
   let groups = all.length <= MANY + 1 ? all : all.slice(0, MANY);
-  if (data.comparison && !groups.includes(data.comparison.baseline)) groups.unshift(data.comparison.baseline);
+  if (data.comparison && !groups.includes(data.comparison.baseline))
+    groups.unshift(data.comparison.baseline);
   const draws: (() => void)[] = [];
   const make = (column: Column) => {
     const figure = el("figure", { class: "dots" });
     const head = el(
-      "figcaption", {}, el("strong", {}, column.title), " ",
-      el("span", { class: "soft" },
-        data.comparison ? "" : unitFor(column.unit, dotsOf(data, column).map((d) => d.value)).name,
-        column.better === "more" ? " (right is better)" : ""),
+      "figcaption",
+      {},
+      el("strong", {}, column.title),
+      " ",
+      el(
+        "span",
+        { class: "soft" },
+        data.comparison
+          ? ""
+          : unitFor(
+              column.unit,
+              dotsOf(data, column).map((d) => d.value),
+            ).name,
+        column.better === "more" ? " (right is better)" : "",
+      ),
     );
     const holder = el("div", { class: "svg-box" });
     figure.append(head, holder);
     const draw = () => {
       const width = holder.clientWidth;
-      if (width > 0) holder.replaceChildren(panel(data, column, dotsOf(data, column), width, groups));
+      if (width > 0)
+        holder.replaceChildren(panel(data, column, dotsOf(data, column), width, groups));
     };
     draws.push(draw);
     onWidth(holder, draw);
@@ -296,18 +397,27 @@ function picture(data: PageData): HTMLElement {
   const box = folded(columns, 4, make, "figures");
   box.classList.add("grid", "four");
   const parts: Child[] = [
-    el("p", { class: "soft" }, data.comparison
-      ? ["Ratio to ", el("strong", {}, data.groups[data.comparison.baseline]!.policy), ", with its 95\u00a0% interval; left of 1 is less."]
-      : data.groups.some((group) => group.means.some(([, half]) => half !== null))
-        ? "Means with their 95\u00a0% intervals; left is better, where nothing else is said."
-        : "Left is better, where nothing else is said."),
+    el(
+      "p",
+      { class: "soft" },
+      data.comparison
+        ? [
+            "Ratio to ",
+            el("strong", {}, data.groups[data.comparison.baseline]!.policy),
+            ", with its 95\u00a0% interval; left of 1 is less.",
+          ]
+        : data.groups.some((group) => group.means.some(([, half]) => half !== null))
+          ? "Means with their 95\u00a0% intervals; left is better, where nothing else is said."
+          : "Left is better, where nothing else is said.",
+    ),
     box,
   ];
   if (all.length > groups.length) {
     const more = el(
       "button",
       {
-        type: "button", class: "more",
+        type: "button",
+        class: "more",
         onclick: () => {
           groups = all;
           draws.forEach((draw) => draw());
@@ -322,8 +432,13 @@ function picture(data: PageData): HTMLElement {
     const key = (kind: string, text: string) =>
       el("span", { class: "key" }, el("i", { class: `dot ${kind}` }), text);
     parts.push(
-      el("p", { class: "legend" }, key("better", "clearly better"), key("worse", "clearly worse"),
-        key("open", "not clearly different")),
+      el(
+        "p",
+        { class: "legend" },
+        key("better", "clearly better"),
+        key("worse", "clearly worse"),
+        key("open", "not clearly different"),
+      ),
     );
   }
   return el("div", {}, parts);
@@ -336,34 +451,52 @@ function values(data: PageData): HTMLElement | null {
     const unit = unitFor(column.unit, [row.baseline, row.value]);
     const in_unit = (v: number | null) => (v === null ? "–" : short(v / unit.size));
     return [
-      data.groups[row.group]!.policy, column.title,
+      data.groups[row.group]!.policy,
+      column.title,
       `${in_unit(row.baseline)} → ${in_unit(row.value)} ${unit.name}`,
       `${in_unit(row.difference)} (${in_unit(row.low)} to ${in_unit(row.high)})`,
-      `${short(row.ratio)}` + (row.ratio_low === null ? "" : ` (${short(row.ratio_low)} to ${short(row.ratio_high!)})`),
+      `${short(row.ratio)}` +
+        (row.ratio_low === null ? "" : ` (${short(row.ratio_low)} to ${short(row.ratio_high!)})`),
       row.p === null ? "–" : row.p < 0.001 ? "< 0.001" : row.p.toFixed(3),
       row.verdict === "open" ? "not clear" : row.verdict,
     ];
   });
   return details(
     "All comparisons as a table",
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All comparisons" },
-      valueTable("Each policy against the baseline",
-        ["policy", "figure", "from → to", "difference (95 %)", "ratio (95 %)", "p", "verdict"], rows)),
+    el(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "All comparisons" },
+      valueTable(
+        "Each policy against the baseline",
+        ["policy", "figure", "from → to", "difference (95 %)", "ratio (95 %)", "p", "verdict"],
+        rows,
+      ),
+    ),
   );
 }
 
 function cards(data: PageData): HTMLElement {
   const group = data.groups[0]!;
   return el(
-    "dl", { class: "cards" },
+    "dl",
+    { class: "cards" },
     data.columns.map((column, place) => {
       const [mean, half] = group.means[place]!;
       if (mean === null) return null;
       const unit = unitFor(column.unit, [mean]);
       const scaled = mean / unit.size;
-      return el("div", {}, el("dt", {}, column.title),
-        el("dd", {}, Number.isInteger(scaled) ? fixed(scaled, 0) : short(scaled, 4), " ",
-          el("small", {}, unit.name, half ? ` ± ${short(half / unit.size)}` : "")));
+      return el(
+        "div",
+        {},
+        el("dt", {}, column.title),
+        el(
+          "dd",
+          {},
+          Number.isInteger(scaled) ? fixed(scaled, 0) : short(scaled, 4),
+          " ",
+          el("small", {}, unit.name, half ? ` ± ${short(half / unit.size)}` : ""),
+        ),
+      );
     }),
   );
 }
@@ -371,12 +504,27 @@ function cards(data: PageData): HTMLElement {
 export function answer(data: PageData): HTMLElement {
   const many = data.groups.length > 1;
   return el(
-    "section", { id: "answer", "aria-label": "The answer" },
+    "section",
+    { id: "answer", "aria-label": "The answer" },
     many
-      ? el("p", { class: "answer" }, data.comparison ? withComparison(data) : withoutComparison(data))
-      : el("p", { class: "answer" }, "The run of ", el("strong", {}, data.groups[0]?.policy ?? "nothing"), "."),
+      ? el(
+          "p",
+          { class: "answer" },
+          data.comparison ? withComparison(data) : withoutComparison(data),
+        )
+      : el(
+          "p",
+          { class: "answer" },
+          "The run of ",
+          el("strong", {}, data.groups[0]?.policy ?? "nothing"),
+          ".",
+        ),
     data.notes.length > 0 &&
-      el("ul", { class: "notes", "aria-label": "To be noted" }, data.notes.map((note) => el("li", {}, note))),
+      el(
+        "ul",
+        { class: "notes", "aria-label": "To be noted" },
+        data.notes.map((note) => el("li", {}, note)),
+      ),
     many ? picture(data) : cards(data),
     data.comparison && el("p", { class: "soft" }, data.comparison.method),
     values(data),

@@ -85,7 +85,13 @@ export interface Drawn {
   /** Nodes that were out of service. */
   outages?: { from_s: number; until_s: number; first: number; last: number; state: string }[];
   /** Who of a portfolio ruled, and why from then on. */
-  choices?: { at_s: number; ruled: string; rules: string; occasion: string; scores: [string, number][] }[];
+  choices?: {
+    at_s: number;
+    ruled: string;
+    rules: string;
+    occasion: string;
+    scores: [string, number][];
+  }[];
 }
 
 /** One policy against the baseline, in one figure. */

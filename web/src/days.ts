@@ -45,26 +45,55 @@ function picture(days: Days, kind: "slowdown" | "guests", top: number, count: nu
     const [left, height, base] = [48, 90, 72];
     const x = (d: number) => left + (d / count) * (width - left - 8);
     const y = (v: number) => base - (v / top) * (base - 6);
-    const view = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `${kind === "slowdown" ? "Mean bounded slowdown" : "Shared starts"} per day under ${days.run.name}` });
+    const view = svg("svg", {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": `${kind === "slowdown" ? "Mean bounded slowdown" : "Shared starts"} per day under ${days.run.name}`,
+    });
     const step = niceStep(top / 3);
     for (let i = 0; i * step <= top; i++) {
-      view.append(svg("line", { x1: left, x2: width - 8, y1: y(i * step), y2: y(i * step), class: "grid" }),
-        svg("text", { x: left - 6, y: y(i * step) + 4, "text-anchor": "end", class: "tick" }, short(i * step)));
+      view.append(
+        svg("line", { x1: left, x2: width - 8, y1: y(i * step), y2: y(i * step), class: "grid" }),
+        svg(
+          "text",
+          { x: left - 6, y: y(i * step) + 4, "text-anchor": "end", class: "tick" },
+          short(i * step),
+        ),
+      );
     }
     const wide = niceStep(Math.max(1, count / Math.max(1, (width - left) / 60)));
     for (let d = 0; d < count; d += Math.max(1, Math.round(wide))) {
-      view.append(svg("text", { x: x(d), y: height - 3, "text-anchor": "start", class: "tick" }, `day ${d}`));
+      view.append(
+        svg("text", { x: x(d), y: height - 3, "text-anchor": "start", class: "tick" }, `day ${d}`),
+      );
     }
     values.forEach((v, d) => {
       if (!(v > 0)) return;
       const w = Math.max(0.8, (x(d + 1) - x(d)) * 0.85);
-      view.append(svg("rect", { x: x(d), y: y(v), width: w, height: Math.max(0.5, base - y(v)), style: `fill: var(--${line(days.run.index).stroke})` },
-        svg("title", {}, `day ${d}: ${short(v)}`)));
+      view.append(
+        svg(
+          "rect",
+          {
+            x: x(d),
+            y: y(v),
+            width: w,
+            height: Math.max(0.5, base - y(v)),
+            style: `fill: var(--${line(days.run.index).stroke})`,
+          },
+          svg("title", {}, `day ${d}: ${short(v)}`),
+        ),
+      );
     });
     holder.replaceChildren(view);
   });
-  return el("figure", { class: "strip" }, el("figcaption", {}, el("strong", {}, days.run.name)), holder);
+  return el(
+    "figure",
+    { class: "strip" },
+    el("figcaption", {}, el("strong", {}, days.run.name)),
+    holder,
+  );
 }
 
 export function perDay(runs: RunModel[], bars: (Bars | null)[]): HTMLElement | null {
@@ -74,10 +103,35 @@ export function perDay(runs: RunModel[], bars: (Bars | null)[]): HTMLElement | n
   const most = (kind: "slowdown" | "guests", list: Days[]) =>
     Math.max(1, ...list.flatMap((days) => days[kind]).filter((v) => v > 0));
   const sharing = all.filter((days) => days.guests.some((n) => n > 0));
-  return el("section", { id: "days" }, el("h2", {}, "Day by day"),
-    el("div", { class: "grid" },
-      el("div", {}, el("h3", {}, "Mean bounded slowdown of the jobs that began"),
-        folded(all, 6, (days) => picture(days, "slowdown", most("slowdown", all), count), "policies")),
-      el("div", {}, el("h3", {}, "Jobs that began as guests on shared nodes"),
-        folded(sharing, 6, (days) => picture(days, "guests", most("guests", sharing), count), "policies"))));
+  return el(
+    "section",
+    { id: "days" },
+    el("h2", {}, "Day by day"),
+    el(
+      "div",
+      { class: "grid" },
+      el(
+        "div",
+        {},
+        el("h3", {}, "Mean bounded slowdown of the jobs that began"),
+        folded(
+          all,
+          6,
+          (days) => picture(days, "slowdown", most("slowdown", all), count),
+          "policies",
+        ),
+      ),
+      el(
+        "div",
+        {},
+        el("h3", {}, "Jobs that began as guests on shared nodes"),
+        folded(
+          sharing,
+          6,
+          (days) => picture(days, "guests", most("guests", sharing), count),
+          "policies",
+        ),
+      ),
+    ),
+  );
 }

@@ -71,7 +71,15 @@ export function valueTable(caption: string, head: string[], rows: Child[][]): HT
     "table",
     { class: "values" },
     el("caption", {}, caption),
-    el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        head.map((text) => el("th", { scope: "col" }, text)),
+      ),
+    ),
     el(
       "tbody",
       {},

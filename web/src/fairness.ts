@@ -48,16 +48,44 @@ interface Row {
 function bars(title: string, rows: Row[], measure: Measure, isAlone = false): HTMLElement {
   const text = (v: number) => (MEASURES[measure].unit === "s" ? duration(v) : short(v));
   const most = Math.max(1e-9, ...rows.flatMap((row) => [row.before, row.after]));
-  const bar = (v: number, kind: string) => el("i", { class: `bar ${kind}`, style: `width: ${((100 * v) / most).toFixed(2)}%` });
+  const bar = (v: number, kind: string) =>
+    el("i", { class: `bar ${kind}`, style: `width: ${((100 * v) / most).toFixed(2)}%` });
   const heads = ["user", "jobs", ...(isAlone ? ["mean"] : ["from", "to"])];
-  return el("table", { class: "users" }, el("caption", {}, title),
-    el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h)),
-      el("th", { scope: "col" }, el("span", { class: "unseen" }, "picture")))),
-    el("tbody", {}, rows.map((row) => el("tr", {},
-      el("th", { scope: "row" }, row.user), el("td", {}, row.jobs),
-      !isAlone && el("td", {}, text(row.before)), el("td", {}, text(row.after)),
-      el("td", { class: "bars", "aria-hidden": "true" }, !isAlone && bar(row.before, "before"),
-        bar(row.after, row.after > row.before ? "worse" : "better"))))));
+  return el(
+    "table",
+    { class: "users" },
+    el("caption", {}, title),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        heads.map((h) => el("th", { scope: "col" }, h)),
+        el("th", { scope: "col" }, el("span", { class: "unseen" }, "picture")),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      rows.map((row) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, row.user),
+          el("td", {}, row.jobs),
+          !isAlone && el("td", {}, text(row.before)),
+          el("td", {}, text(row.after)),
+          el(
+            "td",
+            { class: "bars", "aria-hidden": "true" },
+            !isAlone && bar(row.before, "before"),
+            bar(row.after, row.after > row.before ? "worse" : "better"),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 export function fairness(runs: RunModel[], first: number): HTMLElement | null {
@@ -81,48 +109,107 @@ export function fairness(runs: RunModel[], first: number): HTMLElement | null {
     const text = (v: number) => (MEASURES[measure].unit === "s" ? duration(v) : short(v));
     const parts: Child[] = [];
     if (baseline !== chosen) {
-      parts.push(el("p", {}, `Of ${rows.length} users ${gain.length} have a lower mean ${MEASURES[measure].title} under `, el("strong", {}, runs[chosen]!.name),
-        ` than under `, el("strong", {}, runs[baseline]!.name), `, ${lose.length} a higher one.`));
-      parts.push(el("div", { class: "grid" },
-        gain.length > 0 && bars("Those who gain most", gain.slice(0, SHOWN), measure),
-        lose.length > 0 && bars("Those who lose most", lose.slice(0, SHOWN), measure), index));
+      parts.push(
+        el(
+          "p",
+          {},
+          `Of ${rows.length} users ${gain.length} have a lower mean ${MEASURES[measure].title} under `,
+          el("strong", {}, runs[chosen]!.name),
+          ` than under `,
+          el("strong", {}, runs[baseline]!.name),
+          `, ${lose.length} a higher one.`,
+        ),
+      );
+      parts.push(
+        el(
+          "div",
+          { class: "grid" },
+          gain.length > 0 && bars("Those who gain most", gain.slice(0, SHOWN), measure),
+          lose.length > 0 && bars("Those who lose most", lose.slice(0, SHOWN), measure),
+          index,
+        ),
+      );
     } else {
       const highest = [...rows].sort((a, b) => b.after - a.after).slice(0, SHOWN);
-      parts.push(el("div", { class: "grid" },
-        bars(`Those with the highest mean ${MEASURES[measure].title}`, highest, measure, true), index));
+      parts.push(
+        el(
+          "div",
+          { class: "grid" },
+          bars(`Those with the highest mean ${MEASURES[measure].title}`, highest, measure, true),
+          index,
+        ),
+      );
     }
-    parts.push(details("All users",
-      scroller("All users", valueTable(`Mean ${MEASURES[measure].title} by user`, ["user", "jobs", ...runs.map((run) => run.name)],
-        [...before].sort((a, b) => b[1].jobs - a[1].jobs).map(([user, { jobs }]) =>
-          [String(user), String(jobs), ...runs.map((run) => {
-            const its = tables.get(run)!.get(user);
-            return its ? text(its.mean) : "–";
-          })])))));
+    parts.push(
+      details(
+        "All users",
+        scroller(
+          "All users",
+          valueTable(
+            `Mean ${MEASURES[measure].title} by user`,
+            ["user", "jobs", ...runs.map((run) => run.name)],
+            [...before]
+              .sort((a, b) => b[1].jobs - a[1].jobs)
+              .map(([user, { jobs }]) => [
+                String(user),
+                String(jobs),
+                ...runs.map((run) => {
+                  const its = tables.get(run)!.get(user);
+                  return its ? text(its.mean) : "–";
+                }),
+              ]),
+          ),
+        ),
+      ),
+    );
     box.replaceChildren(...(parts as Node[]));
   };
   let tables = new Map<RunModel, Map<number, Means>>();
   const measured = () => {
     tables = new Map(runs.map((run) => [run, byUser(run, measure)]));
-    index.replaceChildren(valueTable(`How even the means of users are (Jain's index of ${MEASURES[measure].title}; 1: all the same)`,
-      ["policy", "index", "users"], runs.map((run) => [run.name, jain(tables.get(run)!).toFixed(3), String(tables.get(run)!.size)])));
+    index.replaceChildren(
+      valueTable(
+        `How even the means of users are (Jain's index of ${MEASURES[measure].title}; 1: all the same)`,
+        ["policy", "index", "users"],
+        runs.map((run) => [
+          run.name,
+          jain(tables.get(run)!).toFixed(3),
+          String(tables.get(run)!.size),
+        ]),
+      ),
+    );
     draw();
   };
   const index = el("div", {});
   measured();
   const names = runs.map((run, i): [string, string] => [String(i), run.name]);
-  return el("section", { id: "users" }, el("h2", {}, "Users"),
-    el("div", { class: "toolbar" },
-      select("Mean", (["wait", "slowdown", "turnaround"] as Measure[]).map((m) => [m, MEASURES[m].title]), measure, (v) => {
-        measure = v as Measure;
-        measured();
-      }),
-      runs.length > 1 && select("under", names, String(chosen), (v) => {
-        chosen = Number(v);
-        draw();
-      }),
-      runs.length > 1 && select("against", names, String(baseline), (v) => {
-        baseline = Number(v);
-        draw();
-      })),
-    box);
+  return el(
+    "section",
+    { id: "users" },
+    el("h2", {}, "Users"),
+    el(
+      "div",
+      { class: "toolbar" },
+      select(
+        "Mean",
+        (["wait", "slowdown", "turnaround"] as Measure[]).map((m) => [m, MEASURES[m].title]),
+        measure,
+        (v) => {
+          measure = v as Measure;
+          measured();
+        },
+      ),
+      runs.length > 1 &&
+        select("under", names, String(chosen), (v) => {
+          chosen = Number(v);
+          draw();
+        }),
+      runs.length > 1 &&
+        select("against", names, String(baseline), (v) => {
+          baseline = Number(v);
+          draw();
+        }),
+    ),
+    box,
+  );
 }

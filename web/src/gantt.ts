@@ -1,11 +1,31 @@
 // Which job had which nodes when: the whole run of each policy, one below the other on one time
 // axis, down to a single resize.
 import { barAt, countIn, eachIn, previous, type Bars } from "./bars";
-import { append, details, el, folded, onWidth, scroller, select, valueTable, type Child } from "./dom";
+import {
+  append,
+  details,
+  el,
+  folded,
+  onWidth,
+  scroller,
+  select,
+  valueTable,
+  type Child,
+} from "./dom";
 import type { RunModel } from "./model";
 import { Raster } from "./raster";
 import { whenSeen } from "./seen";
-import { colour, hue, HUES, inkOn, onTheme, reasonColour, rgb, typeColour, type Rgb } from "./theme";
+import {
+  colour,
+  hue,
+  HUES,
+  inkOn,
+  onTheme,
+  reasonColour,
+  rgb,
+  typeColour,
+  type Rgb,
+} from "./theme";
 import { duration, exact, moment, momentTicks } from "./units";
 import { GUTTER, MARGIN, type TimeView } from "./view";
 
@@ -54,9 +74,17 @@ function paintOf(run: RunModel, bars: Bars, colouring: Colouring): Paint {
   const none: string[] = [];
   switch (colouring) {
     case "job":
-      return { key: Uint8Array.from(bars.job, (row) => hue(run.workload.job[row]!)), colours: hues, names: none };
+      return {
+        key: Uint8Array.from(bars.job, (row) => hue(run.workload.job[row]!)),
+        colours: hues,
+        names: none,
+      };
     case "user":
-      return { key: Uint8Array.from(bars.job, (row) => hue(run.workload.user[row]! + 7)), colours: hues, names: none };
+      return {
+        key: Uint8Array.from(bars.job, (row) => hue(run.workload.user[row]! + 7)),
+        colours: hues,
+        names: none,
+      };
     case "type":
       return {
         key: Uint8Array.from(bars.job, (row) => run.workload.type[row]!),
@@ -65,7 +93,8 @@ function paintOf(run: RunModel, bars: Bars, colouring: Colouring): Paint {
       };
     case "reason":
       return {
-        key: bars.reason, names: bars.reasons,
+        key: bars.reason,
+        names: bars.reasons,
         colours: bars.reasons.map((reason) => rgb(colour(reasonColour(reason)))),
       };
   }
@@ -75,6 +104,7 @@ class Strip {
   readonly element: HTMLElement;
   private readonly canvas = el("canvas", { tabindex: 0, role: "application" });
   private readonly holder: HTMLElement;
+  private readonly marks = el("canvas", { class: "marks", "aria-hidden": "true" });
   private readonly tip = el("div", { class: "tip", hidden: true });
   private paint: Paint | null = null;
   private whole: Raster | null = null;
@@ -90,14 +120,28 @@ class Strip {
     readonly bars: Bars,
     private readonly shared: Shared,
   ) {
-    this.canvas.setAttribute("aria-label",
-      `Nodes under ${run.name}: ${run.drawn.nodes} nodes, ${bars.rows} bars. Arrow keys move, plus and minus zoom, 0 shows all. Jobs are found by their number in the search above.`);
+    this.canvas.setAttribute(
+      "aria-label",
+      `Nodes under ${run.name}: ${run.drawn.nodes} nodes, ${bars.rows} bars. Arrow keys move, plus and minus zoom, 0 shows all. Jobs are found by their number in the search above.`,
+    );
     this.canvas.setAttribute("data-policy", run.name);
-    this.holder = el("div", { class: "gantt-box" }, this.canvas, this.tip);
-    this.element = el("figure", { class: "strip" },
-      el("figcaption", {}, el("strong", {}, run.name), " ",
-        el("span", { class: "soft" }, `${run.drawn.nodes} nodes, makespan ${duration(run.drawn.makespan_s)}`)),
-      this.holder);
+    this.holder = el("div", { class: "gantt-box" }, this.canvas, this.marks, this.tip);
+    this.element = el(
+      "figure",
+      { class: "strip" },
+      el(
+        "figcaption",
+        {},
+        el("strong", {}, run.name),
+        " ",
+        el(
+          "span",
+          { class: "soft" },
+          `${run.drawn.nodes} nodes, makespan ${duration(run.drawn.makespan_s)}`,
+        ),
+      ),
+      this.holder,
+    );
     onWidth(this.holder, (width) => {
       this.width = width;
       this.draw();
@@ -144,7 +188,11 @@ class Strip {
   /** Draws it, or where this step has taken long already stretches what there is until later. */
   private step(): void {
     const isLate = performance.now() - this.shared.stepBegan > STEP_MS;
-    if (!isLate || this.drawn.width !== this.canvas.width || this.drawn.height !== this.canvas.height) {
+    if (
+      !isLate ||
+      this.drawn.width !== this.canvas.width ||
+      this.drawn.height !== this.canvas.height
+    ) {
       this.draw();
       return;
     }
@@ -169,9 +217,20 @@ class Strip {
     const wide = this.x(until) - x;
     const y = ((lowest - low) / (high - low)) * this.height;
     const tall = ((highest - lowest) / (high - low)) * this.height;
-    context.drawImage(this.drawn, GUTTER * scale, 0, this.plotWidth * scale, this.canvas.height, x, y, wide, tall);
+    context.drawImage(
+      this.drawn,
+      GUTTER * scale,
+      0,
+      this.plotWidth * scale,
+      this.canvas.height,
+      x,
+      y,
+      wide,
+      tall,
+    );
     context.restore();
     this.drawAxes(context);
+    this.drawMarks();
   }
 
   draw(): void {
@@ -205,7 +264,6 @@ class Strip {
     if (count > DRAWN_ONE_BY_ONE) this.drawRaster(context, count, scale);
     if (count <= RASTERED_ANEW) this.drawBars(context, count > DRAWN_ONE_BY_ONE ? WIDE : 0);
     this.drawCircumstances(context);
-    for (const job of new Set([this.shared.hovered, this.shared.selected])) this.outline(context, job);
     context.restore();
     this.drawAxes(context);
     canvas.dataset.bars = String(count);
@@ -213,6 +271,7 @@ class Strip {
     this.drawn.height = h;
     this.drawn.getContext("2d")!.drawImage(canvas, 0, 0);
     this.drawnSpan = [view.from, view.until, this.shared.low, this.shared.high];
+    this.drawMarks();
   }
 
   private drawRaster(context: CanvasRenderingContext2D, count: number, scale: number): void {
@@ -224,14 +283,37 @@ class Strip {
     if (count > RASTERED_ANEW && isAllNodes && (view.span / all) * WHOLE_COLUMNS > columns / 2) {
       if (!this.whole) {
         this.whole = new Raster(WHOLE_COLUMNS, Math.min(this.run.drawn.nodes, WHOLE_ROWS));
-        this.whole.add(this.bars, view.begin, view.end, 0, this.run.drawn.nodes, this.paint!.key, this.paint!.colours);
+        this.whole.add(
+          this.bars,
+          view.begin,
+          view.end,
+          0,
+          this.run.drawn.nodes,
+          this.paint!.key,
+          this.paint!.colours,
+        );
       }
-      raster = this.whole.narrowed((view.from - view.begin) / all, (view.until - view.begin) / all, columns);
+      raster = this.whole.narrowed(
+        (view.from - view.begin) / all,
+        (view.until - view.begin) / all,
+        columns,
+      );
     } else {
       // No more rows than there are nodes: a row of several pixels is made by the browser.
-      const rows = Math.max(1, Math.min(Math.round(this.height * scale), Math.ceil(this.end - this.begin)));
+      const rows = Math.max(
+        1,
+        Math.min(Math.round(this.height * scale), Math.ceil(this.end - this.begin)),
+      );
       raster = new Raster(columns, rows);
-      raster.add(this.bars, view.from, view.until, this.begin, this.end, this.paint!.key, this.paint!.colours);
+      raster.add(
+        this.bars,
+        view.from,
+        view.until,
+        this.begin,
+        this.end,
+        this.paint!.key,
+        this.paint!.colours,
+      );
     }
     const image = document.createElement("canvas");
     image.width = raster.columns;
@@ -260,7 +342,8 @@ class Strip {
   private boxes(i: number): [number, number, number, number][] {
     const { bars } = this;
     const [x, y, w, h] = this.box(i);
-    if (!(bars.offset && bars.cores[i]! > 0) || bars.first[i] === bars.last[i]) return [[x, y, w, h]];
+    if (!(bars.offset && bars.cores[i]! > 0) || bars.first[i] === bars.last[i])
+      return [[x, y, w, h]];
     const count = bars.last[i]! - bars.first[i]! + 1;
     const node = h / count;
     const top = (node * bars.offset[i]!) / bars.coresPerNode;
@@ -294,7 +377,10 @@ class Strip {
         context.fillRect(x, y + gapY, w - gapX, h - 2 * gapY);
         if (bars.guest[i] && w > 2) this.hatch(context, x, y + gapY, w - gapX, h - 2 * gapY, edge);
       }
-      const [x, y, w, h] = parts[0]!;
+      // Of shared nodes the first part that is in sight has the number.
+      const seen = parts.find((part) => part[1] + part[3] > 6 && part[1] < this.height - 6);
+      if (!seen) return;
+      const [x, y, w, h] = seen;
       if (w > 16 && h > 9) {
         const text = String(run.workload.job[bars.job[i]!]!);
         const left = Math.max(x, GUTTER);
@@ -309,7 +395,14 @@ class Strip {
         const last = previous(bars, i);
         if (last >= 0 && bars.size[last] !== bars.size[i]) {
           const all = this.box(i);
-          marks.push([x, all[1], all[3], k, bars.size[i]! > bars.size[last]!, bars.reasons[bars.reason[i]!] === "evolving"]);
+          marks.push([
+            x,
+            all[1],
+            all[3],
+            k,
+            bars.size[i]! > bars.size[last]!,
+            bars.reasons[bars.reason[i]!] === "evolving",
+          ]);
         }
       }
     });
@@ -340,7 +433,14 @@ class Strip {
     }
   }
 
-  private hatch(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, ink: string): void {
+  private hatch(
+    context: CanvasRenderingContext2D,
+    x: number,
+    y: number,
+    w: number,
+    h: number,
+    ink: string,
+  ): void {
     context.save();
     context.beginPath();
     context.rect(x, y, w, h);
@@ -359,7 +459,15 @@ class Strip {
 
   /** Reservations and nodes that were out of service. */
   private drawCircumstances(context: CanvasRenderingContext2D): void {
-    const mark = (from: number, until: number, first: number, last: number, text: string, ink: string, dashed: boolean) => {
+    const mark = (
+      from: number,
+      until: number,
+      first: number,
+      last: number,
+      text: string,
+      ink: string,
+      dashed: boolean,
+    ) => {
       const x0 = Math.max(GUTTER, this.x(from));
       const x1 = Math.min(this.width - MARGIN, this.x(until));
       if (x1 < GUTTER || x0 > this.width - MARGIN) return;
@@ -394,6 +502,29 @@ class Strip {
     for (const r of this.run.drawn.reservations ?? []) {
       mark(r.from_s, r.until_s, r.first, r.last, r.name, colour("reservation"), true);
     }
+  }
+
+  /** Around jobs that are pointed at or chosen; on a canvas of its own, as that changes often. */
+  drawMarks(): void {
+    if (this.width === 0) return;
+    const { canvas, marks } = this;
+    const scale = devicePixelRatio || 1;
+    if (marks.width !== canvas.width || marks.height !== canvas.height) {
+      marks.width = canvas.width;
+      marks.height = canvas.height;
+      marks.style.width = canvas.style.width;
+      marks.style.height = canvas.style.height;
+    }
+    const context = marks.getContext("2d")!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.save();
+    context.beginPath();
+    context.rect(GUTTER, 0, this.plotWidth, this.height);
+    context.clip();
+    for (const job of new Set([this.shared.hovered, this.shared.selected]))
+      this.outline(context, job);
+    context.restore();
   }
 
   private outline(context: CanvasRenderingContext2D, job: number): void {
@@ -448,11 +579,18 @@ class Strip {
     const other = bars.forJob[i]!;
     const wait = run.start[row]! >= 0 ? run.start[row]! - workload.submit[row]! : NaN;
     this.tip.replaceChildren(
-      el("strong", {}, `Job ${workload.job[row]}`), ` ${workload.types[workload.type[row]!]}, user ${workload.user[row]}`,
-      el("br"), `${bars.size[i]} of ${workload.size[row]} nodes asked for`,
-      bars.cores[i]! > 0 ? `, ${bars.cores[i]} cores of each${bars.guest[i] ? " (guest)" : ""}` : "",
-      el("br"), `${exact(bars.from[i]!)} s to ${exact(bars.until[i]!)} s (${duration(bars.until[i]! - bars.from[i]!)})`,
-      el("br"), bars.reasons[bars.reason[i]!] ?? "", other >= 0 ? ` job ${workload.job[other]}` : "",
+      el("strong", {}, `Job ${workload.job[row]}`),
+      ` ${workload.types[workload.type[row]!]}, user ${workload.user[row]}`,
+      el("br"),
+      `${bars.size[i]} of ${workload.size[row]} nodes asked for`,
+      bars.cores[i]! > 0
+        ? `, ${bars.cores[i]} cores of each${bars.guest[i] ? " (guest)" : ""}`
+        : "",
+      el("br"),
+      `${exact(bars.from[i]!)} s to ${exact(bars.until[i]!)} s (${duration(bars.until[i]! - bars.from[i]!)})`,
+      el("br"),
+      bars.reasons[bars.reason[i]!] ?? "",
+      other >= 0 ? ` job ${workload.job[other]}` : "",
       Number.isNaN(wait) ? "" : `; waited ${duration(wait)}`,
     );
     this.tip.hidden = false;
@@ -522,35 +660,45 @@ class Strip {
       const place = canvas.getBoundingClientRect();
       shared.view.zoom(4, this.timeAt(event.clientX - place.left));
     });
-    canvas.addEventListener("wheel", (event) => {
-      // The wheel scrolls the page until somebody has come into the chart.
-      const isIn = event.ctrlKey || event.metaKey || event.shiftKey || document.activeElement === canvas;
-      const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey;
-      if (!isIn && !isSideways) return;
-      event.preventDefault();
-      const place = canvas.getBoundingClientRect();
-      if (isSideways) {
-        shared.view.pan(event.deltaX / this.plotWidth);
-        return;
-      }
-      const delta = (event.deltaY || event.deltaX) * (event.deltaMode === 1 ? 20 : 1);
-      const factor = Math.exp(-delta * (event.ctrlKey && Math.abs(delta) < 40 ? 0.012 : 0.003));
-      if (event.shiftKey) {
-        const at = shared.low + ((event.clientY - place.top) / this.height) * (shared.high - shared.low);
-        zoomNodes(shared, factor, at, this.run.drawn.nodes);
-      } else {
-        shared.view.zoom(factor, this.timeAt(event.clientX - place.left));
-      }
-    }, { passive: false });
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        // The wheel scrolls the page until somebody has come into the chart.
+        const isIn =
+          event.ctrlKey || event.metaKey || event.shiftKey || document.activeElement === canvas;
+        const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) && !event.shiftKey;
+        if (!isIn && !isSideways) return;
+        event.preventDefault();
+        const place = canvas.getBoundingClientRect();
+        if (isSideways) {
+          shared.view.pan(event.deltaX / this.plotWidth);
+          return;
+        }
+        const delta = (event.deltaY || event.deltaX) * (event.deltaMode === 1 ? 20 : 1);
+        const factor = Math.exp(-delta * (event.ctrlKey && Math.abs(delta) < 40 ? 0.012 : 0.003));
+        if (event.shiftKey) {
+          const at =
+            shared.low + ((event.clientY - place.top) / this.height) * (shared.high - shared.low);
+          zoomNodes(shared, factor, at, this.run.drawn.nodes);
+        } else {
+          shared.view.zoom(factor, this.timeAt(event.clientX - place.left));
+        }
+      },
+      { passive: false },
+    );
     canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const { view } = shared;
       const actions: Record<string, () => void> = {
-        ArrowLeft: () => view.pan(-0.15), ArrowRight: () => view.pan(0.15),
+        ArrowLeft: () => view.pan(-0.15),
+        ArrowRight: () => view.pan(0.15),
         ArrowUp: () => panNodes(shared, -0.15 * (shared.high - shared.low)),
         ArrowDown: () => panNodes(shared, 0.15 * (shared.high - shared.low)),
-        "+": () => view.zoom(1.6), "=": () => view.zoom(1.6), "-": () => view.zoom(1 / 1.6),
-        "0": () => showAll(shared), Home: () => view.set(view.begin, view.begin + view.span),
+        "+": () => view.zoom(1.6),
+        "=": () => view.zoom(1.6),
+        "-": () => view.zoom(1 / 1.6),
+        "0": () => showAll(shared),
+        Home: () => view.set(view.begin, view.begin + view.span),
         End: () => view.set(view.end - view.span, view.end),
         "[": () => zoomNodes(shared, 1 / 1.5, (shared.low + shared.high) / 2, this.run.drawn.nodes),
         "]": () => zoomNodes(shared, 1.5, (shared.low + shared.high) / 2, this.run.drawn.nodes),
@@ -598,17 +746,23 @@ function showAll(shared: Shared): void {
 export function timeButtons(view: TimeView, all: () => void): HTMLElement {
   const span = el("output", { class: "soft" });
   const say = () => {
-    const step = view.span / 8;
+    const step = view.span / 100;
     span.textContent = `${moment(view.from, step, view.end)} to ${moment(view.until, step, view.end)} (${duration(view.span)})`;
   };
   view.onChange(say);
   say();
   const button = (text: string, label: string, act: () => void) =>
     el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
-  return el("div", { class: "buttons", role: "group", "aria-label": "Span of time" },
-    button("◀", "Earlier", () => view.pan(-0.4)), button("▶", "Later", () => view.pan(0.4)),
-    button("+", "Zoom in", () => view.zoom(2)), button("−", "Zoom out", () => view.zoom(0.5)),
-    button("All", "All: show the whole run", all), span);
+  return el(
+    "div",
+    { class: "buttons", role: "group", "aria-label": "Span of time" },
+    button("◀", "Earlier", () => view.pan(-0.4)),
+    button("▶", "Later", () => view.pan(0.4)),
+    button("+", "Zoom in", () => view.zoom(2)),
+    button("−", "Zoom out", () => view.zoom(0.5)),
+    button("All", "All: show the whole run", all),
+    span,
+  );
 }
 
 export interface Gantt {
@@ -618,14 +772,28 @@ export interface Gantt {
 }
 
 export function ganttSection(
-  runs: RunModel[], bars: (Bars | null)[], view: TimeView, open: (job: number) => void, story: HTMLElement,
+  runs: RunModel[],
+  bars: (Bars | null)[],
+  view: TimeView,
+  open: (job: number) => void,
+  story: HTMLElement,
 ): Gantt {
   const some = runs.filter((run) => bars[run.index] && bars[run.index]!.rows > 0);
   const without = runs.filter((run) => !some.includes(run));
   if (some.length === 0) {
     return {
-      element: el("section", { id: "gantt" }, el("h2", {}, "Jobs on nodes"),
-        el("p", { class: "soft" }, "Nodes were not told apart in these runs, so there is no chart of them. Jobs are found by their number all the same."), search(open), story),
+      element: el(
+        "section",
+        { id: "gantt" },
+        el("h2", {}, "Jobs on nodes"),
+        el(
+          "p",
+          { class: "soft" },
+          "Nodes were not told apart in these runs, so there is no chart of them. Jobs are found by their number all the same.",
+        ),
+        search(open),
+        story,
+      ),
       mark: () => undefined,
     };
   }
@@ -633,18 +801,25 @@ export function ganttSection(
   const tallest = some.length === 1 ? 420 : some.length <= 3 ? 260 : 190;
   const strips: Strip[] = [];
   const shared: Shared = {
-    view, colouring: "job", low: 0, high: 1, height: Math.max(110, Math.min(tallest, most * 6)),
-    hovered: -1, selected: -1, open,
+    view,
+    colouring: "job",
+    low: 0,
+    high: 1,
+    height: Math.max(110, Math.min(tallest, most * 6)),
+    hovered: -1,
+    selected: -1,
+    open,
     hover: (job) => {
       if (job === shared.hovered) return;
       shared.hovered = job;
-      view.changed();
+      strips.forEach((strip) => strip.drawMarks());
     },
     refresh: () => {
       shared.stepBegan = performance.now();
       // Those that were left are the first now: while somebody moves on all have their turn.
       const left = waiting.splice(0);
-      for (const strip of [...left, ...strips.filter((strip) => !left.includes(strip))]) strip.refresh();
+      for (const strip of [...left, ...strips.filter((strip) => !left.includes(strip))])
+        strip.refresh();
     },
     stepBegan: 0,
     later: (strip) => {
@@ -701,20 +876,40 @@ export function ganttSection(
     const names = new Map<string, string>();
     for (const run of some) {
       const its = bars[run.index]!;
-      if (shared.colouring === "type") run.workload.types.forEach((type) => names.set(type, typeColour(type)));
-      if (shared.colouring === "reason") its.reasons.forEach((reason) => names.set(reason, reasonColour(reason)));
+      if (shared.colouring === "type")
+        run.workload.types.forEach((type) => names.set(type, typeColour(type)));
+      if (shared.colouring === "reason")
+        its.reasons.forEach((reason) => names.set(reason, reasonColour(reason)));
     }
     const keys: Child[] = [...names].map(([text, name]) =>
-      el("span", { class: "key" }, el("i", { style: `background: var(--${name})` }), text));
+      el("span", { class: "key" }, el("i", { style: `background: var(--${name})` }), text),
+    );
     if (some.some((run) => bars[run.index]!.offset)) {
-      keys.push(el("span", { class: "key" }, el("i", { class: "hatched" }), "guest on shared nodes"));
+      keys.push(
+        el("span", { class: "key" }, el("i", { class: "hatched" }), "guest on shared nodes"),
+      );
     }
     const reasons = new Set(some.flatMap((run) => bars[run.index]!.reasons));
     if ([...reasons].some((reason) => !STARTS.has(reason))) {
-      keys.push(el("span", { class: "key" }, `▲ grown ▼ shrunk${reasons.has("evolving") ? " ◆ asked for by the application" : ""}`));
+      keys.push(
+        el(
+          "span",
+          { class: "key" },
+          `▲ grown ▼ shrunk${reasons.has("evolving") ? " ◆ asked for by the application" : ""}`,
+        ),
+      );
     }
-    if (some.some((run) => run.drawn.outages?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "hatched", style: "background-color: var(--outage)" }), "out of service"));
-    if (some.some((run) => run.drawn.reservations?.length)) keys.push(el("span", { class: "key" }, el("i", { class: "dashed" }), "reservation"));
+    if (some.some((run) => run.drawn.outages?.length))
+      keys.push(
+        el(
+          "span",
+          { class: "key" },
+          el("i", { class: "hatched", style: "background-color: var(--outage)" }),
+          "out of service",
+        ),
+      );
+    if (some.some((run) => run.drawn.reservations?.length))
+      keys.push(el("span", { class: "key" }, el("i", { class: "dashed" }), "reservation"));
     legend.replaceChildren();
     append(legend, keys);
   };
@@ -723,35 +918,76 @@ export function ganttSection(
     shared.height = Math.round(Math.max(60, Math.min(1200, shared.height * factor)));
     shared.refresh();
   };
-  const toolbar = el("div", { class: "toolbar" },
+  const toolbar = el(
+    "div",
+    { class: "toolbar" },
     search(open),
-    select("Colours by", [["job", "job"], ["user", "user"], ["type", "type"], ["reason", "reason"]], "job", (value) => {
-      shared.colouring = value as Colouring;
-      drawLegend();
-      strips.forEach((strip) => strip.repaint());
-    }),
+    select(
+      "Colours by",
+      [
+        ["job", "job"],
+        ["user", "user"],
+        ["type", "type"],
+        ["reason", "reason"],
+      ],
+      "job",
+      (value) => {
+        shared.colouring = value as Colouring;
+        drawLegend();
+        strips.forEach((strip) => strip.repaint());
+      },
+    ),
     timeButtons(view, () => showAll(shared)),
-    el("div", { class: "buttons", role: "group", "aria-label": "Height" },
+    el(
+      "div",
+      { class: "buttons", role: "group", "aria-label": "Height" },
       el("button", { type: "button", onclick: () => tall(1.4) }, "Taller"),
-      el("button", { type: "button", onclick: () => tall(1 / 1.4) }, "Lower")));
+      el("button", { type: "button", onclick: () => tall(1 / 1.4) }, "Lower"),
+    ),
+  );
   // The axis stays in sight, as the strips of many policies are higher than the window.
   const head = el("div", { class: "sticky" }, toolbar, legend, axisBox);
-  const box = folded(some, MANY, (run) => {
-    const strip = new Strip(run, bars[run.index]!, shared);
-    strips.push(strip);
-    return strip.element;
-  }, "policies");
-  const element = el("section", { id: "gantt" },
+  const box = folded(
+    some,
+    MANY,
+    (run) => {
+      const strip = new Strip(run, bars[run.index]!, shared);
+      strips.push(strip);
+      return strip.element;
+    },
+    "policies",
+  );
+  const element = el(
+    "section",
+    { id: "gantt" },
     el("h2", {}, "Jobs on nodes"),
-    el("p", { class: "soft" },
-      "All policies on one time axis. Drag to move; ", el("kbd", {}, "Ctrl"), " and the wheel, or the wheel after a click, to zoom; ",
-      el("kbd", {}, "Shift"), " and the wheel to zoom into nodes. With the keyboard: ",
-      el("kbd", {}, "← →"), " ", el("kbd", {}, "+ −"), " ", el("kbd", {}, "0"), ", ", el("kbd", {}, "[ ]"), " for nodes. A click on a job tells its story."),
+    el(
+      "p",
+      { class: "soft hint" },
+      "All policies on one time axis. Drag to move; ",
+      el("kbd", {}, "Ctrl"),
+      " and the wheel, or the wheel after a click, to zoom; ",
+      el("kbd", {}, "Shift"),
+      " and the wheel to zoom into nodes. With the keyboard: ",
+      el("kbd", {}, "← →"),
+      " ",
+      el("kbd", {}, "+ −"),
+      " ",
+      el("kbd", {}, "0"),
+      ", ",
+      el("kbd", {}, "[ ]"),
+      " for nodes. A click on a job tells its story.",
+    ),
     el("div", {}, head, box),
     list(some, bars, view),
-    without.length > 0 && el("p", { class: "soft" },
-      `Not drawn, as their nodes were not told apart: ${without.map((run) => run.name).join(", ")}.`),
-    story);
+    without.length > 0 &&
+      el(
+        "p",
+        { class: "soft" },
+        `Not drawn, as their nodes were not told apart: ${without.map((run) => run.name).join(", ")}.`,
+      ),
+    story,
+  );
   return {
     element,
     mark: (job, move) => {
@@ -771,7 +1007,7 @@ export function ganttSection(
           view.set(from - pad, until + pad);
         }
       }
-      view.changed();
+      strips.forEach((strip) => strip.drawMarks());
     },
   };
 }
@@ -790,15 +1026,36 @@ function list(runs: RunModel[], all: (Bars | null)[], view: TimeView): HTMLEleme
           return;
         }
         const { workload } = run;
-        result.push([`${run.name}`, workload.job[bars.job[i]!], exact(bars.from[i]!), exact(bars.until[i]!),
-          bars.first[i] === bars.last[i] ? `${bars.first[i]}` : `${bars.first[i]}–${bars.last[i]}`, bars.size[i],
-          bars.reasons[bars.reason[i]!] ?? ""]);
+        result.push([
+          `${run.name}`,
+          workload.job[bars.job[i]!],
+          exact(bars.from[i]!),
+          exact(bars.until[i]!),
+          bars.first[i] === bars.last[i] ? `${bars.first[i]}` : `${bars.first[i]}–${bars.last[i]}`,
+          bars.size[i],
+          bars.reasons[bars.reason[i]!] ?? "",
+        ]);
       });
       return result;
     });
-    box.replaceChildren(scroller("Jobs on nodes", valueTable("Jobs on nodes in the span that is shown",
-      ["policy", "job", "from (s)", "until (s)", "nodes", "size", "because"], rows)));
-    if (left > 0) box.append(el("p", { class: "soft" }, `${left} more in this span, of each policy those after the first ${LISTED}: look closer to see them.`));
+    box.replaceChildren(
+      scroller(
+        "Jobs on nodes",
+        valueTable(
+          "Jobs on nodes in the span that is shown",
+          ["policy", "job", "from (s)", "until (s)", "nodes", "size", "because"],
+          rows,
+        ),
+      ),
+    );
+    if (left > 0)
+      box.append(
+        el(
+          "p",
+          { class: "soft" },
+          `${left} more in this span, of each policy those after the first ${LISTED}: look closer to see them.`,
+        ),
+      );
   };
   const table = details("What is shown, as a table", box);
   table.addEventListener("toggle", () => table.open && fill());
@@ -812,13 +1069,27 @@ function list(runs: RunModel[], all: (Bars | null)[], view: TimeView): HTMLEleme
 }
 
 function search(open: (job: number) => void): HTMLElement {
-  const input = el("input", { type: "text", inputmode: "numeric", size: 8, placeholder: "number", name: "job", autocomplete: "off" });
-  return el("form", {
-    class: "search", role: "search", "aria-label": "Find a job",
-    onsubmit: (event: Event) => {
-      event.preventDefault();
-      const number = Number(input.value.trim().replace(/^#/, ""));
-      if (input.value.trim() !== "" && Number.isFinite(number)) open(number);
+  const input = el("input", {
+    type: "text",
+    inputmode: "numeric",
+    size: 8,
+    placeholder: "number",
+    name: "job",
+    autocomplete: "off",
+  });
+  return el(
+    "form",
+    {
+      class: "search",
+      role: "search",
+      "aria-label": "Find a job",
+      onsubmit: (event: Event) => {
+        event.preventDefault();
+        const number = Number(input.value.trim().replace(/^#/, ""));
+        if (input.value.trim() !== "" && Number.isFinite(number)) open(number);
+      },
     },
-  }, el("label", { class: "choice" }, el("span", {}, "Find job"), input), el("button", { type: "submit" }, "Show"));
+    el("label", { class: "choice" }, el("span", {}, "Find job"), input),
+    el("button", { type: "submit" }, "Show"),
+  );
 }

@@ -161,8 +161,15 @@ export function sizeClasses(nodes: number): Classes {
 }
 
 const RUN_TIMES: [number, string][] = [
-  [1, "1 s"], [10, "10 s"], [60, "1 min"], [600, "10 min"], [3600, "1 h"], [14400, "4 h"],
-  [43200, "12 h"], [86400, "1 day"], [604800, "1 week"],
+  [1, "1 s"],
+  [10, "10 s"],
+  [60, "1 min"],
+  [600, "10 min"],
+  [3600, "1 h"],
+  [14400, "4 h"],
+  [43200, "12 h"],
+  [86400, "1 day"],
+  [604800, "1 week"],
 ];
 
 /** Run times: round bounds of which each class has one job in fifty at least. */
@@ -179,12 +186,15 @@ export function runtimeClasses(values: Float64Array): Classes {
     }
   }
   const text = new Map(bounds);
-  return classes(bounds.map(([s]) => s), (low, high) => {
-    if (low === -Infinity && high === Infinity) return "all";
-    if (low === -Infinity) return `≤ ${text.get(high)}`;
-    if (high === Infinity) return `> ${text.get(low)}`;
-    return `${text.get(low)} – ${text.get(high)}`;
-  });
+  return classes(
+    bounds.map(([s]) => s),
+    (low, high) => {
+      if (low === -Infinity && high === Infinity) return "all";
+      if (low === -Infinity) return `≤ ${text.get(high)}`;
+      if (high === Infinity) return `> ${text.get(low)}`;
+      return `${text.get(low)} – ${text.get(high)}`;
+    },
+  );
 }
 
 /** How many of a sorted list are at most `v`. */
@@ -228,6 +238,8 @@ export function classRuntimes(run: RunModel, baseline: RunModel): Float64Array {
   const there = rowsIn(run, baseline);
   return Float64Array.from({ length: run.workload.jobs }, (_, row) => {
     const other = there(row);
-    return other < 0 || baseline.start[other]! < 0 ? -1 : baseline.end[other]! - baseline.start[other]!;
+    return other < 0 || baseline.start[other]! < 0
+      ? -1
+      : baseline.end[other]! - baseline.start[other]!;
   });
 }

@@ -24,7 +24,12 @@ function mark(name: string): void {
 }
 
 /** The data of each run, or null and a line in the page where it cannot be read. */
-async function each<T>(runs: RunModel[], what: string, problems: Element, read: (run: RunModel) => Promise<T | null>): Promise<(T | null)[]> {
+async function each<T>(
+  runs: RunModel[],
+  what: string,
+  problems: Element,
+  read: (run: RunModel) => Promise<T | null>,
+): Promise<(T | null)[]> {
   const result: (T | null)[] = [];
   for (const run of runs) {
     try {
@@ -43,11 +48,19 @@ async function draw(page: HTMLElement, data: PageData): Promise<void> {
   const problems = el("ul", { class: "notes problems", role: "status" });
   const waiting = el("p", { class: "soft waiting", role: "status" }, "Unpacking the runs …");
   page.replaceChildren(
-    el("header", { class: "head" }, el("div", {}, el("h1", {}, data.title),
-      el("p", { class: "soft" }, subtitle(data))), themeButton()),
-    contents, problems, answer(data),
+    el(
+      "header",
+      { class: "head" },
+      el("div", {}, el("h1", {}, data.title), el("p", { class: "soft" }, subtitle(data))),
+      themeButton(),
+    ),
+    contents,
+    problems,
+    answer(data),
     // Of one policy the cards above say it all.
-    data.groups.length > 1 ? el("section", { id: "table" }, el("h2", {}, "Main figures"), mainTable(data)) : "",
+    data.groups.length > 1
+      ? el("section", { id: "table" }, el("h2", {}, "Main figures"), mainTable(data))
+      : "",
     waiting,
   );
   mark("answer");
@@ -63,13 +76,19 @@ async function draw(page: HTMLElement, data: PageData): Promise<void> {
   waiting.remove();
   const sections: Child[] = [...page.querySelectorAll("section")]
     .filter((section) => section.querySelector("h2"))
-    .map((section) => el("a", { href: `#${section.id}` }, section.querySelector("h2")!.textContent));
+    .map((section) =>
+      el("a", { href: `#${section.id}` }, section.querySelector("h2")!.textContent),
+    );
   append(contents, sections);
   mark("ready");
   document.documentElement.dataset.ready = "yes";
 }
 
-async function drawRuns(data: PageData, show: (section: HTMLElement | null) => Promise<void>, problems: Element): Promise<void> {
+async function drawRuns(
+  data: PageData,
+  show: (section: HTMLElement | null) => Promise<void>,
+  problems: Element,
+): Promise<void> {
   const runs = await runsOf(data);
   const baseline = baselineOf(data, runs);
   mark("jobs");
@@ -78,19 +97,41 @@ async function drawRuns(data: PageData, show: (section: HTMLElement | null) => P
 
   const series: (SeriesOfRun | null)[] = await each(runs, "The series", problems, seriesOf);
   const bars: (Bars | null)[] = await each(runs, "What jobs held", problems, barsOf);
-  const resizes: (Resizes | null)[] = await each(runs, "The resizes", problems, (run) => resizesOf(run, bars[run.index] ?? null));
+  const resizes: (Resizes | null)[] = await each(runs, "The resizes", problems, (run) =>
+    resizesOf(run, bars[run.index] ?? null),
+  );
   mark("unpacked");
   await show(perDay(runs, bars));
   let [begin, end] = [0, 1e-3];
-  for (const run of runs) end = Math.max(end, run.drawn.makespan_s, bars[run.index]?.blockUntil.reduce((a, b) => Math.max(a, b), 0) ?? 0);
+  for (const run of runs)
+    end = Math.max(
+      end,
+      run.drawn.makespan_s,
+      bars[run.index]?.blockUntil.reduce((a, b) => Math.max(a, b), 0) ?? 0,
+    );
   for (const its of bars) if (its && its.rows > 0) begin = Math.min(begin, its.from[0]!);
   const view = new TimeView(begin, end);
-  if (series.some((its) => its)) await show(seriesSection(runs, series, bars, view, timeButtons(view, () => view.reset())));
+  if (series.some((its) => its))
+    await show(
+      seriesSection(
+        runs,
+        series,
+        bars,
+        view,
+        timeButtons(view, () => view.reset()),
+      ),
+    );
   mark("series");
   const open = (job: number, move = true) => {
     gantt.mark(story.show(job) ? job : -1, move);
   };
-  const story = storyPanel(runs, bars, resizes, (job) => open(job), () => gantt.mark(-1, false));
+  const story = storyPanel(
+    runs,
+    bars,
+    resizes,
+    (job) => open(job),
+    () => gantt.mark(-1, false),
+  );
   const gantt: Gantt = ganttSection(runs, bars, view, (job) => open(job), story.element);
   await show(gantt.element);
   mark("gantt");
@@ -100,7 +141,10 @@ async function drawRuns(data: PageData, show: (section: HTMLElement | null) => P
 
 function subtitle(data: PageData): string {
   const seeds = new Set(data.runs.map((run) => run.seed)).size;
-  const parts = [`Workload ${data.workload}`, `${data.groups.length} ${data.groups.length === 1 ? "policy" : "policies"}`];
+  const parts = [
+    `Workload ${data.workload}`,
+    `${data.groups.length} ${data.groups.length === 1 ? "policy" : "policies"}`,
+  ];
   if (seeds > 1) parts.push(`${seeds} seeds each; pictures are of the first`);
   return `${parts.join(", ")}.`;
 }
@@ -110,7 +154,13 @@ const page = document.getElementById("page");
 if (source && page) {
   draw(page, JSON.parse(source.textContent ?? "") as PageData).catch((error: unknown) => {
     // What is there stays, and nobody wonders why there is no more.
-    append(page, [el("p", { class: "notes", role: "alert" }, `The page could not be drawn whole: ${String(error)}`)]);
+    append(page, [
+      el(
+        "p",
+        { class: "notes", role: "alert" },
+        `The page could not be drawn whole: ${String(error)}`,
+      ),
+    ]);
     console.error(error);
   });
 }

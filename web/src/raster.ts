@@ -1,6 +1,6 @@
 // Many bars as a picture of so many columns and rows: each cell has the mean colour of what is in
-// it, and is as opaque as it is full. So nothing is lost of bars that are narrower than a pixel, and
-// a machine that is half empty looks half empty.
+// it, and is as opaque as it is full. So nothing is lost of bars that are narrower than a pixel,
+// and a machine that is half empty looks half empty.
 import { eachIn, type Bars } from "./bars";
 import type { Rgb } from "./theme";
 
@@ -20,8 +20,13 @@ export class Raster {
    * colour for each number of `key`.
    */
   add(
-    bars: Bars, from: number, until: number, begin: number, end: number,
-    key: ArrayLike<number>, colours: Rgb[],
+    bars: Bars,
+    from: number,
+    until: number,
+    begin: number,
+    end: number,
+    key: ArrayLike<number>,
+    colours: Rgb[],
   ): void {
     const { cells, columns, rows } = this;
     const perSecond = columns / (until - from);

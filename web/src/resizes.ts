@@ -28,10 +28,17 @@ export async function resizesOf(run: RunModel, bars: Bars | null): Promise<Resiz
   if (!run.drawn.resizes) return bars && bars.rows > 0 ? fromBars(bars) : null;
   const table = await unpack(run.drawn.resizes);
   return made(table.get("job"), {
-    isOrdered: true, at: seconds(table.get("at")), until: seconds(table.get("until")),
-    before: table.get("before"), ordered: table.get("ordered"), after: table.get("after"),
-    reason: table.get("reason"), reasons: table.words.reason ?? [], forJob: table.get("for"),
-    outcome: table.get("outcome"), outcomes: table.words.outcome ?? [],
+    isOrdered: true,
+    at: seconds(table.get("at")),
+    until: seconds(table.get("until")),
+    before: table.get("before"),
+    ordered: table.get("ordered"),
+    after: table.get("after"),
+    reason: table.get("reason"),
+    reasons: table.words.reason ?? [],
+    forJob: table.get("for"),
+    outcome: table.get("outcome"),
+    outcomes: table.words.outcome ?? [],
   });
 }
 
@@ -51,16 +58,26 @@ function fromBars(bars: Bars): Resizes {
   const pick = (of: ArrayLike<number>) => Float64Array.from(order, (i) => of[places[i]!]!);
   const after = pick(bars.size);
   return made(pick(bars.job), {
-    isOrdered: false, at: pick(bars.from), until: pick(bars.from), before: Float64Array.from(order, (i) => before[i]!),
-    ordered: after, after, reason: pick(bars.reason), reasons: bars.reasons, forJob: pick(bars.forJob),
-    outcome: new Int32Array(order.length), outcomes: ["done"],
+    isOrdered: false,
+    at: pick(bars.from),
+    until: pick(bars.from),
+    before: Float64Array.from(order, (i) => before[i]!),
+    ordered: after,
+    after,
+    reason: pick(bars.reason),
+    reasons: bars.reasons,
+    forJob: pick(bars.forJob),
+    outcome: new Int32Array(order.length),
+    outcomes: ["done"],
   });
 }
 
 function made(job: Numbers, rest: Omit<Resizes, "rows" | "job" | "ofJob">): Resizes {
   let byJob: Map<number, number[]> | null = null;
   return {
-    ...rest, rows: job.length, job,
+    ...rest,
+    rows: job.length,
+    job,
     ofJob: (row) => {
       if (!byJob) {
         byJob = new Map();
@@ -79,10 +96,12 @@ function made(job: Numbers, rest: Omit<Resizes, "rows" | "job" | "ofJob">): Resi
 const isOpen = (resizes: Resizes, i: number) => resizes.before[i] === resizes.after[i];
 
 function summary(runs: RunModel[], all: (Resizes | null)[]): HTMLElement {
-  const costs = new Map(runs.map((run) => {
-    const cost = run.figures?.reconfiguration_node_s;
-    return [run, typeof cost === "number" ? cost : null];
-  }));
+  const costs = new Map(
+    runs.map((run) => {
+      const cost = run.figures?.reconfiguration_node_s;
+      return [run, typeof cost === "number" ? cost : null];
+    }),
+  );
   const unit = unitFor("node s", costs.values());
   const rows = runs.map((run): Child[] => {
     const its = all[run.index]!;
@@ -99,17 +118,37 @@ function summary(runs: RunModel[], all: (Resizes | null)[]): HTMLElement {
       outcomes.set(word, (outcomes.get(word) ?? 0) + 1);
     }
     const cost = costs.get(run) ?? null;
-    const rest = [...outcomes].filter(([word]) => word !== "done").map(([word, n]) => `${n} ${word}`);
+    const rest = [...outcomes]
+      .filter(([word]) => word !== "done")
+      .map(([word, n]) => `${n} ${word}`);
     return [
-      run.name, fixed(expands, 0), fixed(shrinks, 0), fixed(jobs.size, 0), fixed(nodes, 0),
+      run.name,
+      fixed(expands, 0),
+      fixed(shrinks, 0),
+      fixed(jobs.size, 0),
+      fixed(nodes, 0),
       cost === null ? "–" : short(cost / unit.size),
       cost === null || expands + shrinks === 0 ? "–" : costEach(cost / (expands + shrinks)),
       rest.join(", ") || "–",
     ];
   });
-  return scroller("Resizes by policy",
-    valueTable("Resizes by policy",
-      ["policy", "grown", "shrunk", "jobs", "nodes moved", `cost (${unit.name})`, "cost each", "not as ordered"], rows));
+  return scroller(
+    "Resizes by policy",
+    valueTable(
+      "Resizes by policy",
+      [
+        "policy",
+        "grown",
+        "shrunk",
+        "jobs",
+        "nodes moved",
+        `cost (${unit.name})`,
+        "cost each",
+        "not as ordered",
+      ],
+      rows,
+    ),
+  );
 }
 
 function costEach(node_s: number): string {
@@ -136,20 +175,56 @@ function naming(run: RunModel, kind: Kind): Naming {
 }
 
 /** A table of counts as shares of all, shaded by how many. */
-function shares(caption: string, corner: string, rows: string[], columns: string[], counts: number[][]): HTMLElement | null {
+function shares(
+  caption: string,
+  corner: string,
+  rows: string[],
+  columns: string[],
+  counts: number[][],
+): HTMLElement | null {
   const all = counts.flat().reduce((sum, n) => sum + n, 0);
   if (all === 0) return null;
   const usedRows = rows.map((_, i) => i).filter((i) => counts[i]!.some((n) => n > 0));
   const usedColumns = columns.map((_, k) => k).filter((k) => counts.some((line) => line[k]! > 0));
   const most = Math.max(...counts.flat());
-  const style = (n: number) => `background: color-mix(in srgb, var(--count) ${Math.round((n / most) * 80)}%, var(--even))`;
-  const cell = (n: number) => n === 0
-    ? el("td", { class: "none" }, "")
-    : el("td", { style: style(n), title: `${n} of ${all}` }, el("b", {}, `${((100 * n) / all).toFixed(1)}\u00a0%`), el("small", {}, fixed(n, 0)));
-  return el("table", { class: "heat", style: `--columns: ${usedColumns.length}` },
+  const style = (n: number) =>
+    `background: color-mix(in srgb, var(--count) ${Math.round((n / most) * 80)}%, var(--even))`;
+  const cell = (n: number) =>
+    n === 0
+      ? el("td", { class: "none" }, "")
+      : el(
+          "td",
+          { style: style(n), title: `${n} of ${all}` },
+          el("b", {}, `${((100 * n) / all).toFixed(1)}\u00a0%`),
+          el("small", {}, fixed(n, 0)),
+        );
+  return el(
+    "table",
+    { class: "heat", style: `--columns: ${usedColumns.length}` },
     el("caption", {}, caption, " ", el("span", { class: "soft" }, `of ${fixed(all, 0)}`)),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, corner), usedColumns.map((k) => el("th", { scope: "col" }, columns[k]!)))),
-    el("tbody", {}, usedRows.map((i) => el("tr", {}, el("th", { scope: "row" }, rows[i]!), usedColumns.map((k) => cell(counts[i]![k]!))))));
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        el("th", { scope: "col" }, corner),
+        usedColumns.map((k) => el("th", { scope: "col" }, columns[k]!)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      usedRows.map((i) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, rows[i]!),
+          usedColumns.map((k) => cell(counts[i]![k]!)),
+        ),
+      ),
+    ),
+  );
 }
 
 function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
@@ -167,10 +242,20 @@ function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
     if (its.after[i]! < its.before[i]!) gave[who]![classes.of(other)]! += 1;
     else grew[who]![classes.of(other)]! += 1;
   }
-  return el("div", { class: "multiple" }, el("h3", {}, run.name),
+  return el(
+    "div",
+    { class: "multiple" },
+    el("h3", {}, run.name),
     shares("Resizes by reason", "who was resized", classes.names, its.reasons, why),
     shares("Who gave nodes to whom", "shrunk \\ profits", classes.names, classes.names, gave),
-    shares("Who grew so that whom could start earlier", "grown \\ profits", classes.names, classes.names, grew));
+    shares(
+      "Who grew so that whom could start earlier",
+      "grown \\ profits",
+      classes.names,
+      classes.names,
+      grew,
+    ),
+  );
 }
 
 export function resizeSection(runs: RunModel[], all: (Resizes | null)[]): HTMLElement | null {
@@ -184,20 +269,49 @@ export function resizeSection(runs: RunModel[], all: (Resizes | null)[]): HTMLEl
     box.replaceChildren(list);
   };
   draw();
-  const times = some.filter((run) => all[run.index]!.isOrdered).map((run): Child[] => {
-    const its = all[run.index]!;
-    const took = Float64Array.from({ length: its.rows }, (_, i) => its.until[i]! - its.at[i]!).sort();
-    const mean = took.reduce((sum, v) => sum + v, 0) / Math.max(1, took.length);
-    return [run.name, `${short(mean)} s`, `${short(took[took.length >> 1] ?? 0)} s`, `${short(took[took.length - 1] ?? 0)} s`];
-  });
-  return el("section", { id: "resizes" }, el("h2", {}, "Resizes"), summary(some, all),
-    el("div", { class: "toolbar" },
-      select("Jobs by", [["size", "their first size"], ["type", "their type"]], kind, (value) => {
-        kind = value as Kind;
-        draw();
-      }),
-      el("span", { class: "soft" }, "shares of all, with counts")),
+  const times = some
+    .filter((run) => all[run.index]!.isOrdered)
+    .map((run): Child[] => {
+      const its = all[run.index]!;
+      const took = Float64Array.from(
+        { length: its.rows },
+        (_, i) => its.until[i]! - its.at[i]!,
+      ).sort();
+      const mean = took.reduce((sum, v) => sum + v, 0) / Math.max(1, took.length);
+      return [
+        run.name,
+        `${short(mean)} s`,
+        `${short(took[took.length >> 1] ?? 0)} s`,
+        `${short(took[took.length - 1] ?? 0)} s`,
+      ];
+    });
+  return el(
+    "section",
+    { id: "resizes" },
+    el("h2", {}, "Resizes"),
+    summary(some, all),
+    el(
+      "div",
+      { class: "toolbar" },
+      select(
+        "Jobs by",
+        [
+          ["size", "their first size"],
+          ["type", "their type"],
+        ],
+        kind,
+        (value) => {
+          kind = value as Kind;
+          draw();
+        },
+      ),
+      el("span", { class: "soft" }, "shares of all, with counts"),
+    ),
     box,
-    times.length > 0 && details("How long orders took until they were answered",
-      valueTable("Time from order to answer", ["policy", "mean", "median", "longest"], times)));
+    times.length > 0 &&
+      details(
+        "How long orders took until they were answered",
+        valueTable("Time from order to answer", ["policy", "mean", "median", "longest"], times),
+      ),
+  );
 }

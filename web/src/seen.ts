@@ -11,10 +11,13 @@ export function whenSeen(element: Element, draw: () => void): () => void {
     isOld = false;
     draw();
   };
-  new IntersectionObserver((entries) => {
-    isSeen = entries[entries.length - 1]!.isIntersecting;
-    if (isSeen) catchUp();
-  }, { rootMargin: MARGIN }).observe(element);
+  new IntersectionObserver(
+    (entries) => {
+      isSeen = entries[entries.length - 1]!.isIntersecting;
+      if (isSeen) catchUp();
+    },
+    { rootMargin: MARGIN },
+  ).observe(element);
   addEventListener("beforeprint", catchUp);
   return () => {
     if (isSeen) draw();

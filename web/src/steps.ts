@@ -80,7 +80,11 @@ function place(times: Float64Array, t: number): number {
 
 /** How much is held at each moment, where things are held from (in rising order) until. */
 export function heldSteps(
-  from: Float64Array, until: Float64Array, weight: Float64Array, begin: number, end: number,
+  from: Float64Array,
+  until: Float64Array,
+  weight: Float64Array,
+  begin: number,
+  end: number,
 ): Steps {
   const n = from.length;
   const order = new Uint32Array(n);

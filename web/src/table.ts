@@ -67,8 +67,12 @@ export function mainTable(data: PageData): HTMLElement {
     if (half !== null && Number.isFinite(half) && half > 0) {
       // A half width of zero digits would look like certainty.
       const scaled = half / figure.unit.size;
-      const decimals = scaled < 0.5 * 10 ** -figure.decimals ? decimalsFor([scaled]) : figure.decimals;
-      body.push(` ±\u00a0${fixed(scaled, decimals)}`);
+      const least = 10 ** -figure.decimals;
+      const size =
+        scaled < 0.5 * least
+          ? `<\u00a0${fixed(least, figure.decimals)}`
+          : fixed(scaled, figure.decimals);
+      body.push(` ±\u00a0${size}`);
     }
     return el(
       "td",
@@ -94,7 +98,8 @@ export function mainTable(data: PageData): HTMLElement {
       order.sort((a, b) => {
         const [x, y] = [of(a), of(b)];
         // Those without a value come last, whichever way it is sorted.
-        if (x === null || y === null) return x === y ? 0 : x === null ? (rising ? 1 : -1) : rising ? -1 : 1;
+        if (x === null || y === null)
+          return x === y ? 0 : x === null ? (rising ? 1 : -1) : rising ? -1 : 1;
         return x - y;
       });
     }
@@ -117,7 +122,11 @@ export function mainTable(data: PageData): HTMLElement {
           },
         },
         el("span", { class: "title" }, title),
-        el("span", { class: "arrow", "aria-hidden": "true" }, by === key ? (rising ? "▲" : "▼") : ""),
+        el(
+          "span",
+          { class: "arrow", "aria-hidden": "true" },
+          by === key ? (rising ? "▲" : "▼") : "",
+        ),
         el("span", { class: "unit" }, unit || "\u00a0"),
       ),
     );
@@ -168,7 +177,9 @@ export function mainTable(data: PageData): HTMLElement {
     const trial = part(figures, true);
     trial.classList.add("trial");
     box.replaceChildren(trial);
-    const wanted = [...trial.querySelectorAll("thead th")].map((th) => th.getBoundingClientRect().width);
+    const wanted = [...trial.querySelectorAll("thead th")].map(
+      (th) => th.getBoundingClientRect().width,
+    );
     const forName = Math.min(wanted[0]!, width * 0.4);
     const parts: Figure[][] = [];
     let left = 0;
@@ -189,7 +200,9 @@ export function mainTable(data: PageData): HTMLElement {
     box.replaceChildren(...parts.map((shown, i) => part(shown, i === 0, Math.ceil(forName))));
     // On a wide page not so wide that a line is hard to follow.
     const widest = lines > 1 ? width : Math.min(width, (forName + total) * 1.7);
-    box.querySelectorAll("table").forEach((table) => (table.style.maxWidth = `${Math.ceil(widest)}px`));
+    box
+      .querySelectorAll("table")
+      .forEach((table) => (table.style.maxWidth = `${Math.ceil(widest)}px`));
     if (same.length > 0) {
       const words = same.map((f) => {
         const value = data.groups[0]!.means[f.place]!;

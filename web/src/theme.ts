@@ -35,7 +35,7 @@ export function inkOn([r, g, b]: Rgb): string {
 export const LINES = 8;
 const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4], [1, 3], [6, 2, 1, 2]];
 
-/** How the curve of the i-th policy looks: the ninth has the colour of the first, but other dashes. */
+/** How the i-th policy's curve looks: the ninth has the colour of the first, but other dashes. */
 export function line(i: number): { stroke: string; dash: number[] } {
   const round = Math.floor(i / LINES);
   return { stroke: `line${i % LINES}`, dash: DASHES[(i + 3 * round) % DASHES.length]! };
@@ -55,8 +55,17 @@ export function typeColour(type: string): string {
 }
 
 const REASONS = [
-  "in-order", "backfilled", "shrunk-for", "dependency-expand", "hand-out", "evolving", "corridor",
-  "ordered", "draining", "booked", "guest",
+  "in-order",
+  "backfilled",
+  "shrunk-for",
+  "dependency-expand",
+  "hand-out",
+  "evolving",
+  "corridor",
+  "ordered",
+  "draining",
+  "booked",
+  "guest",
 ];
 export function reasonColour(reason: string): string {
   const i = REASONS.indexOf(reason);

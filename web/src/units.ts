@@ -79,7 +79,11 @@ export function fixed(value: number, decimals: number): string {
     });
     formats.set(decimals, format);
   }
-  return format.format(value).replace(/,/g, "\u2009").replace("-", "\u2212");
+  return format
+    .format(value)
+    .replace(/,/g, "\u2009")
+    .replace(/^-(?=[0.]*$)/, "")
+    .replace("-", "\u2212");
 }
 
 /** With `digits` digits that count. */
@@ -92,7 +96,9 @@ export function short(value: number, digits = 3): string {
 
 /** A round value of an axis: no more digits than it has. */
 export function tick(value: number): string {
-  const decimals = Number.isInteger(value) ? 0 : Math.min(6, (String(Number(value.toPrecision(6))).split(".")[1] ?? "").length);
+  const decimals = Number.isInteger(value)
+    ? 0
+    : Math.min(6, (String(Number(value.toPrecision(6))).split(".")[1] ?? "").length);
   return fixed(value, decimals);
 }
 
@@ -158,7 +164,8 @@ export function momentTicks(t0: number, t1: number, count: number): { step: numb
   if (raw < 1) step = niceStep(raw);
   step ??= niceStep(raw);
   const at: number[] = [];
-  for (let i = Math.ceil(t0 / step - 1e-9) + 0; i * step <= t1 * (1 + 1e-12); i++) at.push(i * step);
+  for (let i = Math.ceil(t0 / step - 1e-9) + 0; i * step <= t1 * (1 + 1e-12); i++)
+    at.push(i * step);
   return { step, at };
 }
 

@@ -42,7 +42,12 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 
 async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  try {
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch {
+    // The browser's own words are of fetching, which nobody did.
+    throw new Error("its packed data is damaged");
+  }
 }
 
 /** One column of `rows` values from `at` on, and where the next one begins. */

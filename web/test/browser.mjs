@@ -26,8 +26,14 @@ const say = (text) => console.log(text);
 const browser = await chromium.launch({
   executablePath: cases.chromium,
   args: [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
   ],
 });
 
@@ -36,7 +42,8 @@ async function open(test, options) {
   const page = await context.newPage();
   const fail = (text) => wrong.push(`${test.name}: ${text}`);
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") fail(`console: ${message.text()}`);
+    if (message.type() === "error" || message.type() === "warning")
+      fail(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => fail(`error: ${error.stack}`));
   page.on("dialog", (dialog) => fail(`a dialog: ${dialog.message()}`));
@@ -53,21 +60,32 @@ const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length 
 /** What is wider than its box without a way to scroll it, or sticks out of the page. */
 function cutOff() {
   const found = [];
-  const name = (e) => `${e.tagName.toLowerCase()}.${e.className?.baseVal ?? e.className} "${(e.textContent ?? "").trim().slice(0, 30)}"`;
+  const name = (e) =>
+    `${e.tagName.toLowerCase()}.${e.className?.baseVal ?? e.className} "${(e.textContent ?? "").trim().slice(0, 30)}"`;
   const page = document.documentElement;
   if (page.scrollWidth > innerWidth) found.push(`the page is ${page.scrollWidth} wide`);
   for (const e of document.querySelectorAll("#page *")) {
     if (e.closest(".unseen, [hidden], .scroll, .uplot, details:not([open])")) continue;
     const box = e.getBoundingClientRect();
     if (box.width === 0 || box.height === 0) continue;
-    if (box.right > innerWidth + 1 || box.left < -1) found.push(`${name(e)} sticks out: ${Math.round(box.left)} to ${Math.round(box.right)}`);
-    if (e instanceof HTMLElement && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && !e.matches("select, input, .svg-box")) {
+    if (box.right > innerWidth + 1 || box.left < -1)
+      found.push(`${name(e)} sticks out: ${Math.round(box.left)} to ${Math.round(box.right)}`);
+    if (
+      e instanceof HTMLElement &&
+      e.scrollWidth > e.clientWidth + 1 &&
+      e.clientWidth > 0 &&
+      !e.matches("select, input, .svg-box")
+    ) {
       const style = getComputedStyle(e);
-      if (style.display !== "inline") found.push(`${name(e)} is cut off: ${e.scrollWidth} in ${e.clientWidth}`);
+      if (style.display !== "inline")
+        found.push(`${name(e)} is cut off: ${e.scrollWidth} in ${e.clientWidth}`);
     }
     if (e instanceof SVGTextElement) {
       const around = e.ownerSVGElement.getBoundingClientRect();
-      if (box.left < around.left - 1.5 || box.right > around.right + 1.5) found.push(`${name(e)} leaves its picture: ${Math.round(box.left - around.left)} to ${Math.round(box.right - around.left)} of ${Math.round(around.width)}`);
+      if (box.left < around.left - 1.5 || box.right > around.right + 1.5)
+        found.push(
+          `${name(e)} leaves its picture: ${Math.round(box.left - around.left)} to ${Math.round(box.right - around.left)} of ${Math.round(around.width)}`,
+        );
     }
   }
   return found;
@@ -77,23 +95,33 @@ function cutOff() {
 function overlaps() {
   const found = [];
   const groups = [
-    ...[...document.querySelectorAll(".main-table tr")].map((row) => [...row.querySelectorAll("th > button > .title, td")]),
-    ...[...document.querySelectorAll("#page svg")].map((view) => [...view.querySelectorAll("text.tick, text.name")]),
+    ...[...document.querySelectorAll(".main-table tr")].map((row) => [
+      ...row.querySelectorAll("th > button > .title, td"),
+    ]),
+    ...[...document.querySelectorAll("#page svg")].map((view) => [
+      ...view.querySelectorAll("text.tick, text.name"),
+    ]),
   ];
   for (const group of groups) {
-    const boxes = group.map((e) => [e, (() => {
-      const range = document.createRange();
-      range.selectNodeContents(e);
-      const unseen = e.querySelector(".unseen");
-      if (unseen) range.setEndBefore(unseen);
-      return range.getBoundingClientRect();
-    })()]);
+    const boxes = group.map((e) => [
+      e,
+      (() => {
+        const range = document.createRange();
+        range.selectNodeContents(e);
+        const unseen = e.querySelector(".unseen");
+        if (unseen) range.setEndBefore(unseen);
+        return range.getBoundingClientRect();
+      })(),
+    ]);
     for (let i = 0; i < boxes.length; i++) {
       for (let k = i + 1; k < boxes.length; k++) {
         const [a, b] = [boxes[i][1], boxes[k][1]];
         const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
         const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        if (x > 1 && y > 3) found.push(`"${boxes[i][0].textContent.slice(0, 20)}" lies on "${boxes[k][0].textContent.slice(0, 20)}"`);
+        if (x > 1 && y > 3)
+          found.push(
+            `"${boxes[i][0].textContent.slice(0, 20)}" lies on "${boxes[k][0].textContent.slice(0, 20)}"`,
+          );
       }
     }
   }
@@ -103,19 +131,38 @@ function overlaps() {
 async function look(test) {
   for (const width of WIDTHS) {
     for (const colorScheme of width === 1280 ? ["light", "dark"] : ["light"]) {
-      const { page, context, fail } = await open(test, { viewport: { width, height: 900 }, colorScheme });
-      for (const text of (await page.evaluate(cutOff)).slice(0, 12)) fail(`${width} pixels: ${text}`);
-      const foreign = await page.evaluate(() => document.querySelectorAll("#page img, #page script, #page iframe").length);
+      const { page, context, fail } = await open(test, {
+        viewport: { width, height: 900 },
+        colorScheme,
+      });
+      for (const text of (await page.evaluate(cutOff)).slice(0, 12))
+        fail(`${width} pixels: ${text}`);
+      const foreign = await page.evaluate(
+        () => document.querySelectorAll("#page img, #page script, #page iframe").length,
+      );
       if (foreign > 0) fail("text of the data was read as HTML");
-      for (const text of (await page.evaluate(overlaps)).slice(0, 12)) fail(`${width} pixels: ${text}`);
-      await page.screenshot({ path: `${cases.screenshots}/${test.name}-${width}-${colorScheme}.png`, fullPage: true });
+      for (const text of (await page.evaluate(overlaps)).slice(0, 12))
+        fail(`${width} pixels: ${text}`);
+      await page.screenshot({
+        path: `${cases.screenshots}/${test.name}-${width}-${colorScheme}.png`,
+        fullPage: true,
+      });
       if (width === 1280) {
         await page.evaluate(axe);
         const violations = await page.evaluate(async () => (await globalThis.axe.run()).violations);
-        for (const v of violations.filter((violation) => ["serious", "critical"].includes(violation.impact))) {
-          fail(`axe, ${colorScheme}: ${v.id}: ${v.help}: ${v.nodes.slice(0, 4).map((n) => n.target.join(" ")).join(" | ")}`);
+        for (const v of violations.filter((violation) =>
+          ["serious", "critical"].includes(violation.impact),
+        )) {
+          fail(
+            `axe, ${colorScheme}: ${v.id}: ${v.help}: ${v.nodes
+              .slice(0, 4)
+              .map((n) => n.target.join(" "))
+              .join(" | ")}`,
+          );
         }
-        say(`${test.name}: axe, ${colorScheme}: ${violations.length} violations of any kind: ${violations.map((v) => v.id).join(" ")}`);
+        say(
+          `${test.name}: axe, ${colorScheme}: ${violations.length} violations of any kind: ${violations.map((v) => v.id).join(" ")}`,
+        );
       }
       await context.close();
     }
@@ -125,23 +172,34 @@ async function look(test) {
 /** Times of zooming and moving, whole frames: from the key to what is on the screen after it. */
 async function step(page, key) {
   await page.keyboard.press(key);
-  return page.evaluate(() => new Promise((resolve) => {
-    requestAnimationFrame(() => requestAnimationFrame(() => {
-      const entries = performance.getEntriesByName("ductile:step");
-      resolve(entries[entries.length - 1]?.duration ?? NaN);
-    }));
-  }));
+  return page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => {
+            const entries = performance.getEntriesByName("ductile:step");
+            resolve(entries[entries.length - 1]?.duration ?? NaN);
+          }),
+        );
+      }),
+  );
 }
 
 async function measure(test) {
   const { page, context, fail } = await open(test, { viewport: { width: 1280, height: 900 } });
   const times = await page.evaluate(() => ({
     paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
-    marks: Object.fromEntries(performance.getEntriesByType("mark").map((m) => [m.name.replace("ductile:", ""), Math.round(m.startTime)])),
+    marks: Object.fromEntries(
+      performance
+        .getEntriesByType("mark")
+        .map((m) => [m.name.replace("ductile:", ""), Math.round(m.startTime)]),
+    ),
   }));
   // The plain page is painted before any of ours runs: ours counts.
   const first = times.marks["first-paint"];
-  say(`${test.name}: first contentful paint ${Math.round(times.paint)} ms, of the answer ${first} ms, all there ${times.marks.ready} ms; marks ${JSON.stringify(times.marks)}`);
+  say(
+    `${test.name}: first contentful paint ${Math.round(times.paint)} ms, of the answer ${first} ms, all there ${times.marks.ready} ms; marks ${JSON.stringify(times.marks)}`,
+  );
   if (!(first < FIRST_PAINT_MS * patience)) fail(`first paint after ${first} ms`);
   const chart = page.locator("#gantt canvas[data-policy]").first();
   if ((await chart.count()) > 0) {
@@ -152,7 +210,8 @@ async function measure(test) {
     for (let round = 0; round < 3; round++) {
       const steps = { zoom: [], pan: [], out: [] };
       for (let i = 0; i < 12; i++) steps.zoom.push(await step(page, "+"));
-      for (let i = 0; i < 6; i++) steps.pan.push(await step(page, i % 2 ? "ArrowLeft" : "ArrowRight"));
+      for (let i = 0; i < 6; i++)
+        steps.pan.push(await step(page, i % 2 ? "ArrowLeft" : "ArrowRight"));
       for (let i = 0; i < 12; i++) steps.out.push(await step(page, "-"));
       await page.keyboard.press("0");
       for (const [what, list] of Object.entries(steps)) {
@@ -161,29 +220,46 @@ async function measure(test) {
       }
     }
     for (const [what, its] of Object.entries(best)) {
-      say(`${test.name}: ${what} step: median ${its.median.toFixed(1)} ms, longest ${its.longest.toFixed(1)} ms`);
-      if (!(its.median < STEP_MS * patience)) fail(`a ${what} step takes ${its.median.toFixed(0)} ms`);
+      say(
+        `${test.name}: ${what} step: median ${its.median.toFixed(1)} ms, longest ${its.longest.toFixed(1)} ms`,
+      );
+      if (!(its.median < STEP_MS * patience))
+        fail(`a ${what} step takes ${its.median.toFixed(0)} ms`);
     }
-    const sharp = await page.evaluate(() => performance.getEntriesByName("ductile:sharp").map((entry) => entry.duration));
-    if (sharp.length > 0) say(`${test.name}: ${sharp.length} steps were finished later, after ${median(sharp).toFixed(0)} ms (median)`);
+    const sharp = await page.evaluate(() =>
+      performance.getEntriesByName("ductile:sharp").map((entry) => entry.duration),
+    );
+    if (sharp.length > 0)
+      say(
+        `${test.name}: ${sharp.length} steps were finished later, after ${median(sharp).toFixed(0)} ms (median)`,
+      );
     // A frame with the painting of the browser itself.
     const frames = [];
-    for (let round = 0; round < 3; round++) frames.push(await page.evaluate(() => new Promise((resolve) => {
-      const canvas = document.querySelector("#gantt canvas[data-policy]");
-      const list = [];
-      let last = performance.now();
-      const next = (n) => {
-        if (n === 0) return resolve(list.sort((a, b) => a - b)[Math.floor(list.length / 2)]);
-        canvas.dispatchEvent(new KeyboardEvent("keydown", { key: n % 2 ? "+" : "-" }));
-        return requestAnimationFrame(() => setTimeout(() => {
-          const now = performance.now();
-          list.push(now - last);
-          last = now;
-          next(n - 1);
-        }));
-      };
-      next(20);
-    })));
+    for (let round = 0; round < 3; round++)
+      frames.push(
+        await page.evaluate(
+          () =>
+            new Promise((resolve) => {
+              const canvas = document.querySelector("#gantt canvas[data-policy]");
+              const list = [];
+              let last = performance.now();
+              const next = (n) => {
+                if (n === 0)
+                  return resolve(list.sort((a, b) => a - b)[Math.floor(list.length / 2)]);
+                canvas.dispatchEvent(new KeyboardEvent("keydown", { key: n % 2 ? "+" : "-" }));
+                return requestAnimationFrame(() =>
+                  setTimeout(() => {
+                    const now = performance.now();
+                    list.push(now - last);
+                    last = now;
+                    next(n - 1);
+                  }),
+                );
+              };
+              next(20);
+            }),
+        ),
+      );
     const frame = Math.min(...frames);
     say(`${test.name}: a frame while zooming takes ${frame.toFixed(1)} ms (median)`);
     if (!(frame < STEP_MS * patience)) fail(`a frame while zooming takes ${frame.toFixed(0)} ms`);
@@ -202,7 +278,11 @@ async function use(test) {
       if (!e || e === document.body) return null;
       const style = getComputedStyle(e);
       e.dataset.reached ??= String(Math.random());
-      return { id: e.dataset.reached, what: e.outerHTML.slice(0, 80), outline: style.outlineStyle !== "none" || style.boxShadow !== "none" };
+      return {
+        id: e.dataset.reached,
+        what: e.outerHTML.slice(0, 80),
+        outline: style.outlineStyle !== "none" || style.boxShadow !== "none",
+      };
     });
     if (!seen || reached.has(seen.id)) break;
     reached.add(seen.id);
@@ -210,9 +290,21 @@ async function use(test) {
   }
   say(`${test.name}: ${reached.size} places reached with the tabulator`);
   // Sorted with the keyboard, both ways.
-  const key = await page.evaluate(() => document.querySelectorAll(".main-table thead button")[1]?.dataset.key);
-  const policies = () => page.evaluate(() => [...document.querySelector(".main-table table").querySelectorAll("tbody th")].map((th) => th.firstChild.textContent));
-  const values = () => page.evaluate(() => [...document.querySelector(".main-table table").querySelectorAll("tbody tr")].map((tr) => tr.querySelector("td").firstChild.textContent.replace(/\s/g, "")).map(Number));
+  const key = await page.evaluate(
+    () => document.querySelectorAll(".main-table thead button")[1]?.dataset.key,
+  );
+  const policies = () =>
+    page.evaluate(() =>
+      [...document.querySelector(".main-table table").querySelectorAll("tbody th")].map(
+        (th) => th.firstChild.textContent,
+      ),
+    );
+  const values = () =>
+    page.evaluate(() =>
+      [...document.querySelector(".main-table table").querySelectorAll("tbody tr")]
+        .map((tr) => tr.querySelector("td").firstChild.textContent.replace(/\s/g, ""))
+        .map(Number),
+    );
   if (key !== undefined && (await policies()).length > 1) {
     const before = await policies();
     const button = page.locator(`.main-table [data-key="${key}"]`).first();
@@ -221,7 +313,10 @@ async function use(test) {
     for (let i = 0; i < 2; i++) {
       await page.keyboard.press("Enter");
       const list = await values();
-      const way = await page.evaluate((k) => document.querySelector(`.main-table [data-key="${k}"]`).parentElement.ariaSort, key);
+      const way = await page.evaluate(
+        (k) => document.querySelector(`.main-table [data-key="${k}"]`).parentElement.ariaSort,
+        key,
+      );
       sorts.push(way);
       const sorted = [...list].sort((a, b) => (way === "ascending" ? a - b : b - a));
       if (JSON.stringify(list) !== JSON.stringify(sorted)) fail(`sorted ${way}: ${list}`);
@@ -229,7 +324,8 @@ async function use(test) {
       if (!isFocused) fail("the focus is lost by sorting");
     }
     if (!(sorts.includes("ascending") && sorts.includes("descending"))) fail(`sorts only ${sorts}`);
-    if ((await policies()).sort().join() !== before.sort().join()) fail("policies are lost by sorting");
+    if ((await policies()).sort().join() !== before.sort().join())
+      fail("policies are lost by sorting");
   }
   // A job by its number: its story, with the times of jobs.csv.
   if (test.job !== undefined) {
@@ -237,11 +333,21 @@ async function use(test) {
     await page.keyboard.press("Enter");
     await page.waitForSelector("#story:not([hidden])");
     for (const [policy, texts] of Object.entries(test.expect ?? {})) {
-      const story = await page.evaluate((name) => [...document.querySelectorAll("#story article")].find((a) => a.dataset.policy === name)?.textContent ?? "", policy);
-      for (const text of texts) if (!story.includes(text)) fail(`the story of job ${test.job} under ${policy} lacks "${text}": ${story}`);
+      const story = await page.evaluate(
+        (name) =>
+          [...document.querySelectorAll("#story article")].find((a) => a.dataset.policy === name)
+            ?.textContent ?? "",
+        policy,
+      );
+      for (const text of texts)
+        if (!story.includes(text))
+          fail(`the story of job ${test.job} under ${policy} lacks "${text}": ${story}`);
     }
-    if (!(await page.evaluate(() => document.activeElement?.id === "story"))) fail("the story has not the focus");
-    await page.locator("#gantt").screenshot({ path: `${cases.screenshots}/${test.name}-story.png` });
+    if (!(await page.evaluate(() => document.activeElement?.id === "story")))
+      fail("the story has not the focus");
+    await page
+      .locator("#gantt")
+      .screenshot({ path: `${cases.screenshots}/${test.name}-story.png` });
     // A click on a bar: somewhere in each chart there is one.
     await page.locator("#gantt").getByRole("button", { name: "All: show the whole run" }).click();
     const charts = page.locator("#gantt canvas[data-policy]");
@@ -256,11 +362,34 @@ async function use(test) {
         await charts.nth(i).click({ position: { x, y } });
         if (await page.evaluate(() => !document.querySelector("#story").hidden)) break;
       }
-      if (await page.evaluate(() => document.querySelector("#story").hidden)) fail("no click in the chart opens a story");
+      if (await page.evaluate(() => document.querySelector("#story").hidden))
+        fail("no click in the chart opens a story");
     }
+    // The wheel zooms with Ctrl, dragging moves.
+    const span = () => page.locator("#gantt .buttons output").textContent();
+    const place = await charts.first().boundingBox();
+    await charts.first().scrollIntoViewIfNeeded();
+    await page.mouse.move(place.x + place.width / 2, (await charts.first().boundingBox()).y + 30);
+    const spans = [await span()];
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -400);
+    await page.keyboard.up("Control");
+    await page.waitForTimeout(150);
+    spans.push(await span());
+    await page.mouse.down();
+    await page.mouse.move(
+      place.x + place.width / 2 - 150,
+      (await charts.first().boundingBox()).y + 30,
+      { steps: 4 },
+    );
+    await page.mouse.up();
+    await page.waitForTimeout(150);
+    spans.push(await span());
+    if (new Set(spans).size !== 3) fail(`the wheel or dragging does nothing: ${spans.join("; ")}`);
     await page.locator("#gantt .search input").fill("987654321");
     await page.keyboard.press("Enter");
-    if (!(await page.locator("#story").textContent()).includes("no job")) fail("a job that is not there has a story");
+    if (!(await page.locator("#story").textContent()).includes("no job"))
+      fail("a job that is not there has a story");
   }
   // The other colours.
   await page.locator(".head button").click();
@@ -274,7 +403,10 @@ for (const test of cases.pages) {
   if (!test.isLarge || process.env.DUCTILE_PAGE_ALL) await look(test);
   else {
     const { page, context } = await open(test, { viewport: { width: 1280, height: 900 } });
-    await page.screenshot({ path: `${cases.screenshots}/${test.name}-1280-light.png`, fullPage: true });
+    await page.screenshot({
+      path: `${cases.screenshots}/${test.name}-1280-light.png`,
+      fullPage: true,
+    });
     await context.close();
   }
   await use(test);

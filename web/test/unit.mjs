@@ -8,8 +8,15 @@ import { fileURLToPath } from "node:url";
 const folder = mkdtempSync(join(tmpdir(), "ductile-page-"));
 const bundle = join(folder, "units.test.mjs");
 const run = (program, ...options) => spawnSync(program, options, { stdio: "inherit" }).status ?? 1;
-let status = run("esbuild", fileURLToPath(new URL("units.test.ts", import.meta.url)), "--bundle",
-  "--platform=node", "--format=esm", "--log-level=warning", `--outfile=${bundle}`);
+let status = run(
+  "esbuild",
+  fileURLToPath(new URL("units.test.ts", import.meta.url)),
+  "--bundle",
+  "--platform=node",
+  "--format=esm",
+  "--log-level=warning",
+  `--outfile=${bundle}`,
+);
 if (status === 0) status = run(process.execPath, "--test", bundle);
 rmSync(folder, { recursive: true });
 process.exit(status);

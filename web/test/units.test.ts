@@ -3,7 +3,17 @@ import test from "node:test";
 import { deflateSync } from "node:zlib";
 import { quantile, runtimeClasses, sizeClasses, upperBound } from "../src/model";
 import { heldSteps, Steps } from "../src/steps";
-import { change, decimalsFor, duration, fixed, moment, momentTicks, roundDuration, short, unitFor } from "../src/units";
+import {
+  change,
+  decimalsFor,
+  duration,
+  fixed,
+  moment,
+  momentTicks,
+  roundDuration,
+  short,
+  unitFor,
+} from "../src/units";
 import { seconds, unpack } from "../src/unpack";
 
 /** As docs/architecture.md says, by the book: big integers, one digit after the other. */
@@ -20,7 +30,12 @@ function pack(columns: Record<string, number[]>) {
     }
   }
   const rows = Object.values(columns)[0]!.length;
-  return { rows, columns: Object.keys(columns), words: {}, data: deflateSync(Uint8Array.from(bytes)).toString("base64") };
+  return {
+    rows,
+    columns: Object.keys(columns),
+    words: {},
+    data: deflateSync(Uint8Array.from(bytes)).toString("base64"),
+  };
 }
 
 test("what was packed comes out, also beyond 32 and 52 bits", async () => {
@@ -30,7 +45,8 @@ test("what was packed comes out, also beyond 32 and 52 bits", async () => {
     times: [0, 97225000000, 327952000001, 6735467542612, 6735467542613, 1, -1],
   };
   const table = await unpack(pack(columns));
-  for (const [name, values] of Object.entries(columns)) assert.deepEqual([...table.get(name)], values);
+  for (const [name, values] of Object.entries(columns))
+    assert.deepEqual([...table.get(name)], values);
   assert.ok(table.get("plain") instanceof Int32Array);
   assert.ok(table.get("large") instanceof Float64Array);
   assert.ok(!table.has("none"));
@@ -49,7 +65,9 @@ test("random tables", async () => {
   let seed = 1;
   const next = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
   for (let round = 0; round < 50; round++) {
-    const values = Array.from({ length: 200 }, () => Math.floor((next() - 0.5) * 2 ** Math.floor(next() * 52)));
+    const values = Array.from({ length: 200 }, () =>
+      Math.floor((next() - 0.5) * 2 ** Math.floor(next() * 52)),
+    );
     assert.deepEqual([...(await unpack(pack({ values }))).get("values")], values);
   }
 });
@@ -101,7 +119,13 @@ test("steps: means over parts of a span", () => {
 });
 
 test("steps: what is held by intervals", () => {
-  const steps = heldSteps(Float64Array.of(0, 2, 4), Float64Array.of(4, 6, 8), Float64Array.of(1, 2, 4), 0, 8);
+  const steps = heldSteps(
+    Float64Array.of(0, 2, 4),
+    Float64Array.of(4, 6, 8),
+    Float64Array.of(1, 2, 4),
+    0,
+    8,
+  );
   assert.deepEqual(steps.means(0, 8, 8), [1, 1, 3, 3, 6, 6, 4, 4]);
 });
 
@@ -109,7 +133,10 @@ test("quantiles and classes", () => {
   assert.equal(quantile([0, 10], 0.25), 2.5);
   assert.equal(upperBound([1, 1, 2], 1), 2);
   const sizes = sizeClasses(100);
-  assert.deepEqual([1, 2, 4, 5, 100].map((v) => sizes.names[sizes.of(v)]), ["1", "2–4", "2–4", "5–16", "> 16"]);
+  assert.deepEqual(
+    [1, 2, 4, 5, 100].map((v) => sizes.names[sizes.of(v)]),
+    ["1", "2–4", "2–4", "5–16", "> 16"],
+  );
   const times = runtimeClasses(Float64Array.from({ length: 1000 }, (_, i) => i * 60));
   assert.equal(times.names[times.of(3601)], "1 h – 4 h");
 });
