@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/registry.hpp"
+#include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/by_value.hpp"
 #include "scheduling/fair_grants.hpp"
