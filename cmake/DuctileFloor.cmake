@@ -32,6 +32,10 @@ endfunction()
 # be half of the build, and nobody would notice.
 function(ductile_optimize_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # It has to see more than that to be right.
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+  endif()
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 endfunction()
 
