@@ -26,14 +26,16 @@ namespace ductile {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostWhole = 16;  // runs of which all figures are on the page
 // Rows of jobs and of what they held, of all runs together: about 25 MB of a page.
 constexpr std::size_t kMostRows = 3'000'000;
 
 // JSON has no number that is not finite.
-Json of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+OrderedJson of(double value) {
+  return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
+}
 
 std::string_view word(Better better) {
   return better == Better::less ? "less" : better == Better::more ? "more" : "";
@@ -84,25 +86,28 @@ std::vector<std::string> notes_of(std::span<const RunPage> runs,
   return notes;
 }
 
-Json json_of(const RunPage& run, const std::vector<Column>& columns, bool is_whole) {
-  Json json{{"policy", run.summary.policy}, {"seed", run.summary.seed}, {"folder", run.folder}};
-  json["files"] = Json::array();
+OrderedJson json_of(const RunPage& run, const std::vector<Column>& columns, bool is_whole) {
+  OrderedJson json{
+      {"policy", run.summary.policy}, {"seed", run.summary.seed}, {"folder", run.folder}};
+  json["files"] = OrderedJson::array();
   for (const std::string_view file : kRunFiles) {
     const bool is_this_page = run.folder.empty() && file == "report.html";
     // The pages of the runs and their summaries are written after this one is.
     const bool is_to_come = file == "summary.json" || file == "report.html";
     if (!is_this_page && (is_to_come || fs::exists(run.path / file))) json["files"].push_back(file);
   }
-  json["values"] = Json::array();
+  json["values"] = OrderedJson::array();
   for (const Column& column : columns) {
     json["values"].push_back(of(column.value(run.summary) * unit_of(column).factor));
   }
-  if (is_whole) json["figures"] = Json::parse(figures_json(run.summary));
+  if (is_whole) json["figures"] = OrderedJson::parse(figures_json(run.summary));
   return json;
 }
 
-Json json_of(const PolicyRuns& group, const std::vector<Column>& columns, const Summary* first) {
-  Json json{{"policy", group.policy}, {"runs", Json::array()}, {"means", Json::array()}};
+OrderedJson json_of(const PolicyRuns& group, const std::vector<Column>& columns,
+                    const Summary* first) {
+  OrderedJson json{
+      {"policy", group.policy}, {"runs", OrderedJson::array()}, {"means", OrderedJson::array()}};
   for (const Summary* summary : group.runs) json["runs"].push_back(summary - first);
   for (const Column& column : columns) {
     std::vector<double> values;
@@ -110,7 +115,7 @@ Json json_of(const PolicyRuns& group, const std::vector<Column>& columns, const 
       values.push_back(column.value(*summary) * unit_of(column).factor);
     }
     const MeanInterval interval = mean_interval(values);
-    json["means"].push_back(Json::array({of(interval.mean), of(interval.half_width)}));
+    json["means"].push_back(OrderedJson::array({of(interval.mean), of(interval.half_width)}));
   }
   return json;
 }
@@ -133,8 +138,8 @@ std::string table_of(const std::vector<PolicyRuns>& groups, const std::vector<Co
 }
 
 // Nothing in it ends the element that it is in.
-std::string for_script(const Json& json) {
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string for_script(const OrderedJson& json) {
+  const std::string text = json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   std::string result;
   result.reserve(text.size());
   for (const char c : text) {
@@ -155,8 +160,8 @@ std::string html_page(std::span<const RunPage> runs) {
   const std::vector<PolicyRuns> groups = by_policy(summaries);
   const std::vector<Column> columns = columns_for(summaries);
 
-  Json data{{"title", ""}, {"workload", ""}, {"notes", notes_of(runs, groups)}};
-  data["columns"] = Json::array();
+  OrderedJson data{{"title", ""}, {"workload", ""}, {"notes", notes_of(runs, groups)}};
+  data["columns"] = OrderedJson::array();
   for (const Column& column : columns) {
     data["columns"].push_back({{"key", column.key},
                                {"title", column.title},
@@ -164,18 +169,18 @@ std::string html_page(std::span<const RunPage> runs) {
                                {"decimals", column.decimals},
                                {"better", word(column.better)}});
   }
-  data["runs"] = Json::array();
+  data["runs"] = OrderedJson::array();
   for (const RunPage& run : runs) {
     data["runs"].push_back(json_of(run, columns, data["runs"].size() < kMostWhole));
   }
-  data["groups"] = Json::array();
+  data["groups"] = OrderedJson::array();
   for (const PolicyRuns& group : groups) {
     data["groups"].push_back(json_of(group, columns, summaries.data()));
   }
 
   // One run of each policy is drawn, that of its first seed.
-  data["workloads"] = Json::array();
-  data["drawn"] = Json::array();
+  data["workloads"] = OrderedJson::array();
+  data["drawn"] = OrderedJson::array();
   std::string workload;
   std::size_t rows_left = kMostRows;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -195,7 +200,7 @@ std::string html_page(std::span<const RunPage> runs) {
       workloads.push_back(std::move(drawing.submitted));
       place = std::prev(workloads.end());
     }
-    Json& drawn = data["drawn"].emplace_back(Json{{"group", i}, {"run", number}});
+    OrderedJson& drawn = data["drawn"].emplace_back(OrderedJson{{"group", i}, {"run", number}});
     drawn["workload"] = place - workloads.begin();
     drawn.update(drawing.json);
   }

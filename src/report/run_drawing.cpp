@@ -23,12 +23,12 @@ namespace ductile {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kNone = -1;
 constexpr std::size_t kMostSamples = 1 << 14;
 
-std::int64_t us(Time time) { return time.time_since_epoch().count(); }
+std::int64_t microseconds(Time time) { return time.time_since_epoch().count(); }
 
 // Of jobs.csv what a page shows.
 struct JobRow {
@@ -59,12 +59,13 @@ Jobs read_jobs(const fs::path& path) {
     if (jobs.rows.empty()) jobs.workload = csv.text(workload);
     JobRow& row = jobs.rows.emplace_back();
     row.job = csv.number<std::uint64_t>(job);
-    row.submit = us(csv.time(submit));
-    if (const auto time = csv.find_time(start)) row.start = us(*time);
-    if (const auto time = csv.find_time(end); time && row.start != kNone) row.end = us(*time);
+    row.submit = microseconds(csv.time(submit));
+    if (const auto time = csv.find_time(start)) row.start = microseconds(*time);
+    if (const auto time = csv.find_time(end); time && row.start != kNone)
+      row.end = microseconds(*time);
     row.size = csv.number<std::uint64_t>(size);
-    row.walltime = us(csv.time(walltime));
-    if (const auto time = csv.find_time(runtime)) row.runtime = us(*time);
+    row.walltime = microseconds(csv.time(walltime));
+    if (const auto time = csv.find_time(runtime)) row.runtime = microseconds(*time);
     row.user = csv.number<std::int64_t>(user);
     row.start_nodes = csv.number<std::uint64_t>(start_nodes);
     row.end_nodes = csv.number<std::uint64_t>(end_nodes);
@@ -92,8 +93,8 @@ class Bars {
     const std::int64_t reason = table_.word("reason", held.reason);
     const auto add_nodes = [&](const NodeSet& nodes, std::uint32_t cores, bool is_guest) {
       for (const Interval& part : nodes.parts) {
-        table_.add({job, us(held.from), us(held.until), part.first, part.last, held.size, reason,
-                    whom, cores, is_guest ? 1 : 0});
+        table_.add({job, microseconds(held.from), microseconds(held.until), part.first, part.last,
+                    held.size, reason, whom, cores, is_guest ? 1 : 0});
       }
     };
     NodeSet own = held.nodes;
@@ -104,7 +105,7 @@ class Bars {
     }
     add_nodes(own, 0, false);
   }
-  Json json() const { return table_.json(); }
+  OrderedJson json() const { return table_.json(); }
 
  private:
   std::int64_t place_of(std::uint64_t job) const {
@@ -136,7 +137,7 @@ std::int64_t milliwatts(double watts) {
   return std::isfinite(watts) ? std::llround(watts * 1e3) : kNone;
 }
 
-Json series_json(const fs::path& path) {
+OrderedJson series_json(const fs::path& path) {
   const std::vector<Sample> samples = thinned(read_series(path));
   const bool has_power = std::ranges::any_of(samples, &Sample::has_power);
   std::vector<std::string> names = {"at",  "held",    "idle",    "claimed",
@@ -145,53 +146,54 @@ Json series_json(const fs::path& path) {
   Packed table(names);
   for (const Sample& s : samples) {
     if (has_power) {
-      table.add({us(s.at), s.held, s.idle, s.claimed, s.out_of_service, s.pending, s.running,
-                 s.adaptive, milliwatts(s.power_w), milliwatts(s.power_cap_w)});
+      table.add({microseconds(s.at), s.held, s.idle, s.claimed, s.out_of_service, s.pending,
+                 s.running, s.adaptive, milliwatts(s.power_w), milliwatts(s.power_cap_w)});
     } else {
-      table.add({us(s.at), s.held, s.idle, s.claimed, s.out_of_service, s.pending, s.running,
-                 s.adaptive});
+      table.add({microseconds(s.at), s.held, s.idle, s.claimed, s.out_of_service, s.pending,
+                 s.running, s.adaptive});
     }
   }
   return table.json();
 }
 
-Json resizes_json(const fs::path& path, const Bars::Places& places) {
+OrderedJson resizes_json(const fs::path& path, const Bars::Places& places) {
   const auto place_of = [&](std::uint64_t job) {
     const auto at = places.find(job);
     return at == places.end() ? kNone : at->second;
   };
-  std::vector<Resize> resizes = read_resizes(path);
-  std::ranges::stable_sort(resizes, {}, &Resize::at);
+  std::vector<ResizeRow> resizes = read_resizes(path);
+  std::ranges::stable_sort(resizes, {}, &ResizeRow::at);
   Packed table({"at", "until", "job", "before", "ordered", "after", "reason", "for", "outcome"});
-  for (const Resize& row : resizes) {
+  for (const ResizeRow& row : resizes) {
     const std::int64_t job = place_of(row.job);
     if (job == kNone) continue;
     // One that was never answered took no time.
-    table.add({us(row.at), us(row.until.value_or(row.at)), job, row.before, row.ordered, row.after,
-               table.word("reason", row.reason), row.for_job ? place_of(*row.for_job) : kNone,
+    table.add({microseconds(row.at), microseconds(row.until.value_or(row.at)), job, row.before,
+               row.ordered, row.after, table.word("reason", row.reason),
+               row.for_job ? place_of(*row.for_job) : kNone,
                table.word("outcome", word(row.outcome))});
   }
   return table.json();
 }
 
-Json corridor_json(const fs::path& path) {
-  Json lines = Json::array();
+OrderedJson corridor_json(const fs::path& path) {
+  OrderedJson lines = OrderedJson::array();
   for (const CorridorLine& line : read_corridor_csv(path)) {
-    Json& json = lines.emplace_back(Json{{"at_s", to_seconds(line.at)}});
-    json["low_w"] = line.low_w > 0 ? Json(line.low_w) : Json(nullptr);
-    json["high_w"] = std::isfinite(line.high_w) ? Json(line.high_w) : Json(nullptr);
+    OrderedJson& json = lines.emplace_back(OrderedJson{{"at_s", to_seconds(line.at)}});
+    json["low_w"] = line.low_w > 0 ? OrderedJson(line.low_w) : OrderedJson(nullptr);
+    json["high_w"] = std::isfinite(line.high_w) ? OrderedJson(line.high_w) : OrderedJson(nullptr);
   }
   return lines;
 }
 
-void add_nodes(Json& json, const fs::path& path) {
+void add_nodes(OrderedJson& json, const fs::path& path) {
   for (const NodesRow& row : read_nodes(path)) {
     const bool is_reserved = row.state == "reserved";
     for (const Interval& part : row.nodes.parts) {
-      Json its{{"from_s", to_seconds(row.from)},
-               {"until_s", to_seconds(row.until)},
-               {"first", part.first},
-               {"last", part.last}};
+      OrderedJson its{{"from_s", to_seconds(row.from)},
+                      {"until_s", to_seconds(row.until)},
+                      {"first", part.first},
+                      {"last", part.last}};
       its[is_reserved ? "name" : "state"] = is_reserved ? row.reservation : row.state;
       json[is_reserved ? "reservations" : "outages"].push_back(std::move(its));
     }
@@ -199,13 +201,13 @@ void add_nodes(Json& json, const fs::path& path) {
 }
 
 // The choices that changed who rules.
-Json choices_json(const fs::path& path) {
+OrderedJson choices_json(const fs::path& path) {
   CsvReader csv(path);
   const std::size_t time = csv.column("time"), occasion = csv.column("occasion"),
                     member = csv.column("member"), score = csv.column("score"),
                     ruled = csv.column("ruled"), rules = csv.column("rules");
-  Json choices = Json::array();
-  std::optional<Json> choice;
+  OrderedJson choices = OrderedJson::array();
+  std::optional<OrderedJson> choice;
   Time at{};
   const auto close = [&] {
     // The first one says who rules from the beginning.
@@ -221,12 +223,12 @@ Json choices_json(const fs::path& path) {
     if (is_new) {
       close();
       at = its;
-      choice = Json{{"at_s", to_seconds(its)}, {"occasion", csv.text(occasion)}};
-      (*choice)["scores"] = Json::array();
+      choice = OrderedJson{{"at_s", to_seconds(its)}, {"occasion", csv.text(occasion)}};
+      (*choice)["scores"] = OrderedJson::array();
     }
     const auto value = parse_number<double>(csv.text(score));
     (*choice)["scores"].push_back(
-        Json::array({csv.text(member), value ? Json(*value) : Json(nullptr)}));
+        OrderedJson::array({csv.text(member), value ? OrderedJson(*value) : OrderedJson(nullptr)}));
     if (csv.text(ruled) == "1") (*choice)["ruled"] = csv.text(member);
     if (csv.text(rules) == "1") (*choice)["rules"] = csv.text(member);
   }
@@ -253,8 +255,9 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
     std::map<std::uint64_t, JobRow> running;
     for (const Allocation& each : held) {
       if (std::ranges::binary_search(jobs.rows, each.job, {}, &JobRow::job)) continue;
-      JobRow& row = running.try_emplace(each.job, JobRow{.job = each.job, .start = us(each.from)})
-                        .first->second;
+      JobRow& row =
+          running.try_emplace(each.job, JobRow{.job = each.job, .start = microseconds(each.from)})
+              .first->second;
       row.submit = row.start;  // it was no later
       row.size = row.start_nodes = row.end_nodes = each.size;
       row.state = "RUNNING";
@@ -292,7 +295,7 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   }
 
   drawing.submitted = submitted.json();
-  Json& json = drawing.json;
+  OrderedJson& json = drawing.json;
   json["nodes"] = summary.nodes;
   json["makespan_s"] = summary.makespan_s;
   json["jobs"] = ran.json();
