@@ -28,6 +28,13 @@ function(ductile_translate_fast target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0>)
 endfunction()
 
+# Sources that do not compute: in release builds -O3 and optimizing them together with the core would
+# be half of the build, and nobody would notice.
+function(ductile_optimize_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+endfunction()
+
 # ductile_precompiled(TARGET SET [FAST]): the target's sources begin with the headers of that set,
 # translated once for all targets that name it and are optimized alike (FAST: as after
 # ductile_translate_fast). It only saves time: each source still includes what it needs, as clang-tidy
@@ -69,9 +76,22 @@ function(ductile_precompiled target set)
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
+# The sources of a floor as one: most of a translation is headers of libraries and their templates,
+# which then are read and made once. So names outside of classes, those of anonymous namespaces as
+# well, are unique in a floor.
+function(ductile_unite target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  # What is local in one source has the name of something global in another, and types that only this
+  # source has seem to come from a header. Other builds look at each source alone.
+  target_compile_options(${target} PRIVATE -Wno-shadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
 # ductile_floor(NAME [FAST] [DEPENDS floor...] [LIBRARIES target...])
 #
-# FAST                  see ductile_translate_fast
+# FAST                  see ductile_translate_fast; in release builds optimized a little only, by itself
 # src/NAME/*.cpp        library ductile_NAME, alias Ductile::NAME; an INTERFACE library while there are
 #                       only headers, or nothing yet; main.cpp is left to ductile_program()
 # src/NAME/*_test.cpp   one executable NAME_test, its cases found by ctest
@@ -100,8 +120,13 @@ function(ductile_floor name)
     elseif("CLI11::CLI11" IN_LIST arg_LIBRARIES)
       set(headers commands)
     endif()
+    # The mutations of tests/mutations replace single objects of the core.
+    if(DUCTILE_UNITY AND NOT (DUCTILE_BUILD_TESTS AND name IN_LIST DUCTILE_CORE_FLOORS))
+      ductile_unite(${library})
+    endif()
     if(arg_FAST)
       ductile_translate_fast(${library})
+      ductile_optimize_little(${library})
       ductile_precompiled(${library} ${headers} FAST)
     else()
       ductile_precompiled(${library} ${headers})
@@ -143,8 +168,7 @@ function(ductile_program name)
   endif()
   add_executable(${name} ${main})
   ductile_settings(${name})
-  ductile_all_floors(floors)
-  target_link_libraries(${name} PRIVATE ${floors})
+  target_link_libraries(${name} PRIVATE ductile_${arg_FLOOR})
   target_compile_definitions(${name} PRIVATE DUCTILE_VERSION="${PROJECT_VERSION}")
   ductile_translate_fast(${name})
   ductile_precompiled(${name} commands FAST)

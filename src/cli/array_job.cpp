@@ -36,7 +36,7 @@ fs::path folder_of_tasks(const fs::path& out) { return out / "tasks"; }
 constexpr const char* kScript = "job.sh";
 
 // As a word of a shell.
-std::string quoted(const std::string& text) {
+std::string quoted_always(const std::string& text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
@@ -47,15 +47,15 @@ std::string call_of_task(const CLI::App& command) {
   constexpr std::array<std::string_view, 6> kOthers{"on",    "tasks", "force",
                                                     "quiet", "json",  "help"};
   std::string call =
-      quoted(fs::read_symlink("/proc/self/exe").string()) + " simulate --on=task --quiet";
+      quoted_always(fs::read_symlink("/proc/self/exe").string()) + " simulate --on=task --quiet";
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
     const std::string name = option->get_lnames().empty() ? "" : option->get_lnames().front();
     if (std::ranges::find(kOthers, name) != kOthers.end()) continue;
-    if (option->get_expected_max() == 0) call += " " + quoted("--" + name);
+    if (option->get_expected_max() == 0) call += " " + quoted_always("--" + name);
     if (option->get_expected_max() == 0) continue;
     for (const std::string& value : option->results()) {
-      call += " " + quoted(name.empty() ? value : fmt::format("--{}={}", name, value));
+      call += " " + quoted_always(name.empty() ? value : fmt::format("--{}={}", name, value));
     }
   }
   return call;

@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ExplainOptions {
   std::string socket{}, log{};
   std::string job{};
   bool json = false, history = false;
@@ -55,7 +55,7 @@ std::uint64_t number_in(const std::string& job, const Journal& journal) {
 }
 
 /// Of a recorded run: all of it is folded.
-Explanation of_run(const Options& options, const Registry& registry) {
+Explanation of_run(const ExplainOptions& options, const Registry& registry) {
   Explainer explainer(number_in(options.job), simulated_time,
                       options.history ? PolicyMaker{} : registry.maker());
   fold(*open_log(options.log), options.log, explainer);
@@ -63,7 +63,7 @@ Explanation of_run(const Options& options, const Registry& registry) {
 }
 
 /// Of the journal of a controller, where it is looked up.
-Explanation of_journal(const Options& options, const Registry& registry,
+Explanation of_journal(const ExplainOptions& options, const Registry& registry,
                        const Explainer::TimeText& clock) {
   const Journal journal(options.log, Journal::Use::read);
   const std::uint64_t number = number_in(options.job, journal);
@@ -84,7 +84,7 @@ Explanation of_journal(const Options& options, const Registry& registry,
   return explanation;
 }
 
-void explain_log(const Options& options, const Registry& registry) {
+void explain_log(const ExplainOptions& options, const Registry& registry) {
   const bool is_live = is_journal(options.log);
   const Explainer::TimeText clock = is_live ? wall_clock(today()) : simulated_time;
   Explanation explanation =
@@ -98,7 +98,7 @@ void explain_log(const Options& options, const Registry& registry) {
 }
 
 /// Of the controller.
-void explain_live(const Options& options) {
+void explain_live(const ExplainOptions& options) {
   const Json answer = ask_controller(find_socket(options.socket),
                                      {{"do", "explain"}, {"job", job_name(options.job)}});
   if (options.json) {
@@ -111,7 +111,7 @@ void explain_live(const Options& options) {
 }  // namespace
 
 void add_explain_command(CLI::App& app, const Registry& registry) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand(
       "explain", "Tell what was decided about a job and why, and why it does not run now");
   command->add_option("JOB", options->job, "its number, or that of a task, like 12_3")->required();

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct HistoryOptions {
   LiveOptions live{};
   std::string job{};
   std::uint64_t last = 1000;
@@ -37,7 +37,7 @@ std::string sizes_of(const Json& sizes) {
   return text;
 }
 
-void history(const Options& options) {
+void history(const HistoryOptions& options) {
   Json request{{"do", "history"}};
   request["last"] = options.last;
   if (!options.job.empty()) request["job"] = job_name(options.job);
@@ -69,7 +69,7 @@ void history(const Options& options) {
 }  // namespace
 
 void add_history_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<HistoryOptions>();
   CLI::App* command =
       app.add_subcommand("history", "Show what has run, at which sizes, and what it used");
   command->add_option("JOB", options->job,

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct OrdersOptions {
   LiveOptions live{};
   std::vector<std::string> jobs{};
   std::string nodes{};
@@ -25,7 +25,7 @@ struct Options {
 };
 
 void add_job_order(CLI::App& app, const char* name, const char* what) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<OrdersOptions>();
   CLI::App* command = app.add_subcommand(name, what);
   add_live_options(*command, options->live, false);
   command->add_option("JOB", options->jobs, "numbers of jobs or arrays, or tasks like 12_3")
@@ -36,7 +36,7 @@ void add_job_order(CLI::App& app, const char* name, const char* what) {
 }
 
 void add_migrate_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<OrdersOptions>();
   CLI::App* command = app.add_subcommand(
       "migrate", "Move a running malleable job to idle nodes, at its present size");
   add_live_options(*command, options->live, false);
@@ -70,7 +70,7 @@ void add_order_commands(CLI::App& app) {
                 "Have jobs leave their nodes, and keep what they did, until they are resumed");
   add_job_order(app, "resume", "Let suspended jobs go on where they were, at any size");
   add_migrate_command(app);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<OrdersOptions>();
   CLI::App* command = app.add_subcommand(
       "drain", "Give no more jobs to nodes; those that run there go on, or leave them if they can");
   add_live_options(*command, options->live, false);

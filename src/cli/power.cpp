@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PowerOptions {
   LiveOptions live{};
   std::optional<std::string> cap{}, corridor{};
 };
@@ -53,7 +53,7 @@ void add_corridor(const Json& its, std::vector<std::vector<std::string>>& rows) 
                               its["excursions"].dump(), its["violations"].dump())});
 }
 
-void power(const Options& options) {
+void power(const PowerOptions& options) {
   Json request{{"do", "power"}};
   if (options.cap) {
     const double watts = parse_power_cap(*options.cap, {.field = "--cap"});
@@ -102,7 +102,7 @@ void power(const Options& options) {
 }  // namespace
 
 void add_power_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PowerOptions>();
   CLI::App* command = app.add_subcommand(
       "power", "Show how much may be drawn, and who has it; change the cap, or the corridor");
   add_live_options(*command, options->live, true);

@@ -22,7 +22,7 @@
 namespace ductile {
 namespace {
 
-struct Options {
+struct PowerSolveOptions {
   std::string file;
   std::string solver = "automatic";
   bool json = false;
@@ -60,7 +60,7 @@ CorridorSolution solve(const CorridorInstance& instance, CorridorMethod method,
   return solver.solve(instance.waiting);
 }
 
-void solve_lines(const Options& options, std::istream& in, const std::string& name) {
+void solve_lines(const PowerSolveOptions& options, std::istream& in, const std::string& name) {
   const auto word =
       std::find(kCorridorMethodWords.begin(), kCorridorMethodWords.end(), options.solver);
   const auto method = static_cast<CorridorMethod>(word - kCorridorMethodWords.begin());
@@ -80,7 +80,7 @@ void solve_lines(const Options& options, std::istream& in, const std::string& na
 }  // namespace
 
 void add_power_solve_command(CLI::App& power) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PowerSolveOptions>();
   CLI::App* command = power.add_subcommand(
       "solve", "Find sizes of running jobs that keep the machine's power within a corridor");
   command->add_option("FILE", options->file, "an instance per line, JSON; -: standard input")

@@ -21,14 +21,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct PredictOptions {
   std::string socket{}, policy{}, time{};
   std::vector<std::string> jobs{};
   std::uint32_t fewer_nodes = 0, nodes = 0;
   bool json = false;
 };
 
-void predict(const Options& options) {
+void predict(const PredictOptions& options) {
   Json request{{"do", "predict"}, {"jobs", job_names(options.jobs)}};
   if (options.fewer_nodes > 0) request["fewer_nodes"] = options.fewer_nodes;
   if (!options.policy.empty()) request["policy"] = options.policy;
@@ -83,7 +83,7 @@ void predict(const Options& options) {
 }  // namespace
 
 void add_predict_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand(
       "predict", "Tell when jobs will start and end if all goes as believed, and what if");
   command->add_option("JOB", options->jobs, "only these");

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct QueueOptions {
   LiveOptions live{};
   std::vector<std::string> jobs{};
 };
@@ -30,7 +30,7 @@ std::string limit_of(const Json& seconds) {
   return limit_text(whole_seconds(std::llround(seconds.get<double>())));
 }
 
-void queue(const Options& options) {
+void queue(const QueueOptions& options) {
   const std::string line = ask_for_line(find_socket(options.live.socket),
                                         {{"do", "queue"}, {"jobs", job_names(options.jobs)}});
   if (options.live.json) {
@@ -66,7 +66,7 @@ void queue(const Options& options) {
 }  // namespace
 
 void add_queue_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<QueueOptions>();
   CLI::App* command = app.add_subcommand("queue", "Show the jobs that run and wait");
   command->add_option("JOB", options->jobs, "only these");
   add_live_options(*command, options->live, true);

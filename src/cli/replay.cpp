@@ -19,13 +19,13 @@
 namespace ductile {
 namespace {
 
-struct Options {
+struct ReplayOptions {
   std::string log;
   std::string out;
   bool json = false;
 };
 
-void print(const Options& options, const Replayed& done) {
+void print(const ReplayOptions& options, const Replayed& done) {
   if (options.json) {
     const nlohmann::ordered_json object{{"log", options.log},
                                         {"policy", done.policy},
@@ -44,7 +44,7 @@ void print(const Options& options, const Replayed& done) {
 }
 
 /// The files of the run, as if it had been simulated with --out.
-Replayed write_run(const Options& options, std::istream& log, const PolicyMaker& make) {
+Replayed write_run(const ReplayOptions& options, std::istream& log, const PolicyMaker& make) {
   LogInput input = input_of_log(log, options.log);
   Workload& workload = input.workload;
   if (is_journal(options.log)) {
@@ -66,7 +66,7 @@ Replayed write_run(const Options& options, std::istream& log, const PolicyMaker&
 }  // namespace
 
 void add_replay_command(CLI::App& app, const Registry& registry) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReplayOptions>();
   CLI::App* command = app.add_subcommand(
       "replay", "Check that a recorded run (simulate --record) gives the same decisions again");
   command

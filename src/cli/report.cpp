@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "report/output_file.hpp"
 #include "report/page.hpp"
+#include "report/resize_table.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
 
@@ -22,6 +23,7 @@ struct Options {
   std::vector<std::string> folders;
   std::string html;
   bool json = false;
+  bool resizes = false, csv = false;
 };
 
 // A run, and where its files are.
@@ -72,11 +74,27 @@ void write_page(const std::string& path, const std::vector<Found>& runs) {
   file.commit();
 }
 
+void print_resizes(const Options& options, const std::vector<Found>& runs) {
+  std::vector<RunPage> pages;
+  for (const Found& run : runs) {
+    pages.push_back({.folder = "", .path = run.folder, .summary = run.summary});
+  }
+  const ResizeFormat format = options.json  ? ResizeFormat::json
+                              : options.csv ? ResizeFormat::csv
+                                            : ResizeFormat::text;
+  std::cout << resize_tables(pages, format);
+}
+
 void report(const Options& options) {
+  if (options.csv && !options.resizes) {
+    throw InputError({.field = "--csv"}, "is a form of the tables of --resizes",
+                     "give --resizes too; runs.csv of the folder has the figures of its runs");
+  }
   const std::vector<Found> runs = find_runs(options);
   std::vector<Summary> summaries;
   for (const Found& run : runs) summaries.push_back(run.summary);
   if (!options.html.empty()) write_page(options.html, runs);
+  if (options.resizes) return print_resizes(options, runs);
   if (options.json) {
     for (const Summary& summary : summaries) std::cout << to_json(summary) << '\n';
   } else {
@@ -92,6 +110,10 @@ void add_report_command(CLI::App& app) {
   command.add_option("folders", options->folders, "what 'simulate --out' wrote")->required();
   command.add_option("--html", options->html, "write one page with tables and curves to this file");
   command.add_flag("--json", options->json, "print one JSON object per run, one per line");
+  command.add_flag("--resizes", options->resizes,
+                   "print tables of the resizes: by reason, type and size, and who gave to whom");
+  command.add_flag("--csv", options->csv, "with --resizes: print them as CSV")
+      ->excludes(command.get_option("--json"));
   command.callback([options] { report(*options); });
 }
 

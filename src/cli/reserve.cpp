@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ReserveOptions {
   LiveOptions live{};
   std::string name{};
   std::string from{}, to{}, duration{};
@@ -51,7 +51,7 @@ Duration duration_of(const std::string& text) {
   }
 }
 
-void list(const Options& options) {
+void list(const ReserveOptions& options) {
   const Json answer = ask(options.live, {{"do", "reservations"}});
   if (options.live.json) {
     std::cout << answer.dump() << '\n';
@@ -73,7 +73,7 @@ void list(const Options& options) {
   std::cout << aligned_text(rows, rows.front().size());
 }
 
-void reserve(const Options& options) {
+void reserve(const ReserveOptions& options) {
   const auto now = Time(
       std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
   const auto seconds_of = [](Time time) { return to_seconds(time.time_since_epoch()); };
@@ -123,7 +123,7 @@ void reserve(const Options& options) {
 }  // namespace
 
 void add_reserve_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReserveOptions>();
   CLI::App* command = app.add_subcommand(
       "reserve", "Keep nodes for maintenance or for some jobs, and power; without NAME: show them");
   add_live_options(*command, options->live, true);

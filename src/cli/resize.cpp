@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ResizeOptions {
   std::string socket{};
   std::vector<std::string> words{};
   bool json = false;
@@ -34,7 +34,7 @@ std::uint64_t size_in(const std::string& word) {
 }
 
 /// Of a job of the controller, in nodes: an order that stands until it is lifted.
-void order_size(const Options& options) {
+void order_size(const ResizeOptions& options) {
   const Json answer =
       ask_controller(find_socket(options.socket), {{"do", "resize"},
                                                    {"job", job_name(options.words[0])},
@@ -42,7 +42,7 @@ void order_size(const Options& options) {
   if (options.json) std::cout << answer.dump() << '\n';
 }
 
-void resize(const Options& options) {
+void resize(const ResizeOptions& options) {
   if (options.words.size() == 2) return order_size(options);
   if (options.socket.empty()) {
     throw InputError("it is not said which job", "give JOB and N, or --socket and N");
@@ -70,7 +70,7 @@ void resize(const Options& options) {
 }  // namespace
 
 void add_resize_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ResizeOptions>();
   CLI::App* command = app.add_subcommand(
       "resize", "Change the number of nodes of a job, or of processes of a `ductile run`");
   command

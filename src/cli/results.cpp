@@ -29,7 +29,7 @@ namespace ductile {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using UnorderedJson = nlohmann::json;
 
 constexpr const char* kSummary = "summary.json";
 constexpr const char* kDamaged = "what it says of it is damaged: ";
@@ -91,10 +91,10 @@ void collect_results(const fs::path& folder, const std::set<std::string>& runs,
 // ---- What differs -------------------------------------------------------------------------------
 
 // An option, as a user would know it.
-std::string option_text(const Json& run, const std::string& name) {
+std::string option_text(const UnorderedJson& run, const std::string& name) {
   for (const char* of : {"options", "defaults"}) {
     if (!run.at(of).contains(name)) continue;
-    const Json& value = run.at(of).at(name);
+    const UnorderedJson& value = run.at(of).at(name);
     if (value.is_null() || value == false) return "not given";
     return value.is_string() ? value.get<std::string>() : value.dump();
   }
@@ -102,13 +102,13 @@ std::string option_text(const Json& run, const std::string& name) {
 }
 
 // In what one run is another one than the other. There is something.
-std::string difference(const Json& old, const Json& now) {
-  const auto text = [](const Json& run, const char* name) {
-    const Json& value = run.at(name);
+std::string difference(const UnorderedJson& old, const UnorderedJson& now) {
+  const auto text = [](const UnorderedJson& run, const char* name) {
+    const UnorderedJson& value = run.at(name);
     return value.is_string() ? value.get<std::string>() : value.dump();
   };
   std::set<std::string> names;
-  for (const Json* run : {&old, &now}) {
+  for (const UnorderedJson* run : {&old, &now}) {
     for (const auto& [name, value] : run->at("options").items()) names.insert(name);
   }
   for (const std::string& name : names) {
@@ -119,8 +119,8 @@ std::string difference(const Json& old, const Json& now) {
     if (!now.contains(name) || old.at(name) == now.at(name)) continue;
     return fmt::format("{} was {}, and is {}", name, text(old, name), text(now, name));
   }
-  for (const Json& input : now.at("inputs")) {
-    const Json& before = old.at("inputs");
+  for (const UnorderedJson& input : now.at("inputs")) {
+    const UnorderedJson& before = old.at("inputs");
     if (std::ranges::find(before, input) == before.end()) {
       return input.at("file").get<std::string>() + " has changed";
     }
@@ -171,7 +171,8 @@ void remove_gone(ResultsFile& file, const std::string& matrix) {
 // number: the matrix has no run of that name.
 std::string why_other(const PlannedRuns& planned, std::optional<std::size_t> number,
                       const std::string& identity, const std::string& policy, std::uint64_t seed) {
-  Json before = Json::parse(identity), now = Json::parse(planned[number.value_or(0)].identity);
+  UnorderedJson before = UnorderedJson::parse(identity),
+                now = UnorderedJson::parse(planned[number.value_or(0)].identity);
   if (number) return before == now ? "" : difference(before, now);
   for (const char* of_one : {"policy", "parameters", "seed"}) {
     before.erase(of_one);
@@ -206,7 +207,7 @@ void need_room_for_others(const Matrix& matrix, const PlannedRuns& planned,
       for (const ReadSummary& run : summaries_in(folder)) {
         check(folder, run.summary, name.empty() ? run.folder : name);
       }
-    } catch (const Json::exception& error) {
+    } catch (const UnorderedJson::exception& error) {
       refuse_to_write(folder, kDamaged + std::string(error.what()));
     }
   };
@@ -248,9 +249,9 @@ std::string bytes_of(const fs::path& path) {
 }
 
 // Without what measures the machine.
-Json figures_of(const fs::path& path) {
-  Json json = Json::parse(bytes_of(path), nullptr, false);
-  const auto strip = [](Json& run) {
+UnorderedJson figures_of(const fs::path& path) {
+  UnorderedJson json = UnorderedJson::parse(bytes_of(path), nullptr, false);
+  const auto strip = [](UnorderedJson& run) {
     const Summary names;
     visit_measurements(names, [&](const char* name, const auto&) {
       if (run.is_object()) run.erase(name);
@@ -278,8 +279,8 @@ std::set<std::string> names_in(const fs::path& folder) {
 }
 
 // Is each input there as it was?
-void check_inputs(const Json& run) {
-  for (const Json& input : run.at("inputs")) {
+void check_inputs(const UnorderedJson& run) {
+  for (const UnorderedJson& input : run.at("inputs")) {
     const std::string name = input.at("file").get<std::string>(), path = found_input(name);
     const Place place{path, 0, input.at("option").get<std::string>()};
     if (input.at("crc64").is_null()) {
@@ -301,15 +302,16 @@ void check_inputs(const Json& run) {
   }
 }
 
-std::vector<std::string> options_again(const std::vector<ReadSummary>& runs, const Json& run) {
+std::vector<std::string> options_again(const std::vector<ReadSummary>& runs,
+                                       const UnorderedJson& run) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : run.at("options").items()) {
     if (is_of_results(name)) continue;  // nobody wrote that: no file is to come of it
     if (value.is_boolean()) texts.push_back("--" + name);
-    for (const Json& each : value.is_string() ? Json::array({value}) : value) {
+    for (const UnorderedJson& each : value.is_string() ? UnorderedJson::array({value}) : value) {
       if (!each.is_string()) continue;
       std::string text = each.get<std::string>();
-      const auto names_it = [&](const Json& input) { return input.at("file") == text; };
+      const auto names_it = [&](const UnorderedJson& input) { return input.at("file") == text; };
       if (std::ranges::any_of(run.at("inputs"), names_it)) text = found_input(text);
       texts.push_back(fmt::format("--{}={}", name, text));
     }
@@ -347,7 +349,7 @@ bool has_its_summary(const fs::path& folder, const std::string& identity) {
   try {
     const std::vector<ReadSummary> runs = summaries_in(folder);
     return runs.size() == 1 && !runs.front().summary.stopped &&
-           Json::parse(runs.front().summary.run) == Json::parse(identity);
+           UnorderedJson::parse(runs.front().summary.run) == UnorderedJson::parse(identity);
   } catch (const std::exception&) {
     return false;  // it is damaged
   }
@@ -434,7 +436,7 @@ void ready_results(const Matrix& matrix) {
       try {
         other = why_other(planned, is_planned ? std::optional(at->second) : std::nullopt,
                           before.identity, before.policy, before.seed);
-      } catch (const Json::exception& error) {
+      } catch (const UnorderedJson::exception& error) {
         refuse_to_write(matrix.out, kDamaged + std::string(error.what()));
       }
     }
@@ -510,13 +512,13 @@ bool run_again(const std::string& folder, const CLI::App& given,
     }
     const TemporaryFolder made;
     try {
-      const Json run = Json::parse(runs.front().summary.run);
+      const UnorderedJson run = UnorderedJson::parse(runs.front().summary.run);
       check_inputs(run);
       std::vector<std::string> texts = options_again(runs, run);
       texts.insert(texts.end(), passed.begin(), passed.end());
       texts.push_back("--out=" + made.path().string());
       simulate(texts, runs.front().summary.variant);
-    } catch (const Json::exception& error) {
+    } catch (const UnorderedJson::exception& error) {
       throw InputError({.file = file}, std::string("its 'run' is damaged: ") + error.what(),
                        kNoRecord);
     } catch (const CLI::ParseError& error) {

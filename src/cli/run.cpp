@@ -39,7 +39,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kEvolvingWords = {"grant", "deny", "ask"};
 
-struct Options {
+struct RunOptions {
   RunSettings settings{};
   std::string kind = "mpi";
   const CLI::Option* processes = nullptr;
@@ -100,7 +100,7 @@ void set_up_log(int verbosity, const std::string& file) {
   spdlog::set_default_logger(std::move(log));
 }
 
-Mpi choose_mpi(const Options& options, const std::string& program) {
+Mpi choose_mpi(const RunOptions& options, const std::string& program) {
   const std::optional<Mpi> found = mpi_of_program(program);
   if (options.mpi != "auto") {
     const Mpi said = *from_word<Mpi>(kMpiWords, options.mpi);
@@ -123,7 +123,7 @@ Mpi choose_mpi(const Options& options, const std::string& program) {
 }
 
 /// Resizes to random sizes, each soon after the one before.
-std::vector<PlannedResize> torture(const Options& options, const RunSettings& settings) {
+std::vector<PlannedResize> torture(const RunOptions& options, const RunSettings& settings) {
   if (settings.min == settings.max) {
     throw InputError("--torture has no size to choose", "give --min and --max");
   }
@@ -142,7 +142,7 @@ std::vector<PlannedResize> torture(const Options& options, const RunSettings& se
 }
 
 /// Who has the nodes decides; what the command line says otherwise does not count.
-void tell_what_a_step_has(const Options& options, const RunSettings& given,
+void tell_what_a_step_has(const RunOptions& options, const RunSettings& given,
                           const RunSettings& step) {
   std::vector<std::string> others;
   const auto compare = [&](bool is_given, std::string_view name, auto said, auto is) {
@@ -162,7 +162,7 @@ void tell_what_a_step_has(const Options& options, const RunSettings& given,
 
 /// The job of Slurm's in which this runs, if a controller has it; none if the user has said where
 /// and when it has which size.
-std::optional<InJob> job_of(const Options& options) {
+std::optional<InJob> job_of(const RunOptions& options) {
   const char* const variable = std::getenv(kControllerVariable);
   std::string controller = options.controller;
   if (controller.empty() && variable != nullptr) controller = variable;
@@ -175,7 +175,7 @@ std::optional<InJob> job_of(const Options& options) {
 }
 
 /// Gets sizes and places from the controller; where that is not there, from the allocation.
-void join_or_go_alone(const Options& options, RunSettings& settings) {
+void join_or_go_alone(const RunOptions& options, RunSettings& settings) {
   const RunSettings given = settings;
   const std::string why_not = join_job(settings);
   const bool is_srun = settings.launcher.starter == Starter::srun;
@@ -204,13 +204,13 @@ void join_or_go_alone(const Options& options, RunSettings& settings) {
   }
 }
 
-OutputRules rules_of(const Options& options) {
+OutputRules rules_of(const RunOptions& options) {
   OutputRules rules{.tolerance = options.tolerance};
   if (!options.ignored.empty()) rules.ignored.emplace(options.ignored);
   return rules;
 }
 
-int run_program(const Options& options) {
+int run_program(const RunOptions& options) {
   RunSettings settings = options.settings;
   settings.is_rigid = options.kind != "mpi";
   settings.has_steps = options.kind == "steps";
@@ -386,7 +386,7 @@ void report_failure(const std::string& file, int exit_code, const char* why) {
   report.write(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), true);
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   set_up_log(options.verbosity, options.log);
   try {
     return run_program(options);
@@ -431,7 +431,7 @@ std::vector<PlannedResize> parse_script(const std::string& text) {
 }
 
 void add_run_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   RunSettings& settings = options->settings;
   CLI::App* command = app.add_subcommand(
       "run", "Run a program as a job: start it, resize it when told to, leave nothing behind");

@@ -16,7 +16,7 @@ namespace ductile {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using UnorderedJson = nlohmann::json;
 
 // As the help shows it: of the option itself, or in brackets behind what it says.
 std::string default_of(const CLI::Option& option) {
@@ -27,7 +27,7 @@ std::string default_of(const CLI::Option& option) {
   return about.substr(open + 1, about.size() - open - 2);
 }
 
-Json value_of(const CLI::Option& option) {
+UnorderedJson value_of(const CLI::Option& option) {
   if (option.get_expected_max() == 0) return true;
   std::vector<std::string> values = option.results();
   for (std::string& value : values) value = without_traces_folder(value);
@@ -79,8 +79,9 @@ bool is_of_results(std::string_view option) {
   return std::ranges::find(kOptions, option) != kOptions.end();
 }
 
-Json common_identity(const CLI::App& command, const std::vector<InputFile>& inputs) {
-  Json options = Json::object(), defaults = Json::object(), files = Json::array();
+UnorderedJson common_identity(const CLI::App& command, const std::vector<InputFile>& inputs) {
+  UnorderedJson options = UnorderedJson::object(), defaults = UnorderedJson::object(),
+                files = UnorderedJson::array();
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames().front();
@@ -91,15 +92,15 @@ Json common_identity(const CLI::App& command, const std::vector<InputFile>& inpu
       defaults[name] = false;
     } else {
       std::string value = default_of(*option);
-      defaults[name] = value.empty() ? Json() : Json(std::move(value));
+      defaults[name] = value.empty() ? UnorderedJson() : UnorderedJson(std::move(value));
     }
   }
   for (const InputFile& input : inputs) {
-    Json& file = files.emplace_back(
-        Json{{"option", input.option}, {"file", without_traces_folder(input.path)}});
+    UnorderedJson& file = files.emplace_back(
+        UnorderedJson{{"option", input.option}, {"file", without_traces_folder(input.path)}});
     const auto content = read_content(input.path);
-    file["bytes"] = content ? Json(content->bytes) : Json();
-    file["crc64"] = content ? Json(content->crc64) : Json();
+    file["bytes"] = content ? UnorderedJson(content->bytes) : UnorderedJson();
+    file["crc64"] = content ? UnorderedJson(content->crc64) : UnorderedJson();
   }
   return {{"program", "ductile " DUCTILE_VERSION},
           {"command", command.get_name().empty() ? "simulate" : command.get_name()},
@@ -108,12 +109,12 @@ Json common_identity(const CLI::App& command, const std::vector<InputFile>& inpu
           {"inputs", std::move(files)}};
 }
 
-std::string run_identity(Json common, const Registry& registry, const std::string& policy,
+std::string run_identity(UnorderedJson common, const Registry& registry, const std::string& policy,
                          std::uint64_t seed) {
   common["policy"] = policy;
   common["parameters"] = registry.parameters(policy).texts();
   common["seed"] = seed;
-  return common.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return common.dump(-1, ' ', false, UnorderedJson::error_handler_t::replace);
 }
 
 }  // namespace ductile

@@ -29,7 +29,7 @@ namespace {
 
 using Set = std::function<void(ServeSettings&)>;
 
-struct Options {
+struct ServeOptions {
   std::string config{};
   std::vector<Set> given{};  // on the command line
   bool settles = false;
@@ -39,7 +39,7 @@ struct Options {
 };
 
 /// What the command line says goes before what the file says.
-ServeSettings told(const Options& options, const Registry& registry) {
+ServeSettings told(const ServeOptions& options, const Registry& registry) {
   ServeSettings settings;
   if (!options.config.empty()) read_configuration(options.config, registry, settings);
   for (const Set& set : options.given) set(settings);
@@ -48,7 +48,7 @@ ServeSettings told(const Options& options, const Registry& registry) {
   return settings;
 }
 
-ServeSettings settings_of(const Options& options, const Registry& registry) {
+ServeSettings settings_of(const ServeOptions& options, const Registry& registry) {
   ServeSettings settings = told(options, registry);
   if (options.cluster == Cluster::slurm) {
     if (settings.partition.empty()) {
@@ -67,7 +67,7 @@ ServeSettings settings_of(const Options& options, const Registry& registry) {
   return settings;
 }
 
-void run(const Options& options, const Registry& registry) {
+void run(const ServeOptions& options, const Registry& registry) {
   // One that comes before the controller listens to it reads the settings again, as any other.
   sigset_t hangup;
   sigemptyset(&hangup);
@@ -91,7 +91,7 @@ void set_up_serve_log(int verbosity) {
 }
 
 void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster, Serve serve) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ServeOptions>();
   options->cluster = cluster;
   options->serve = std::move(serve);
   const bool is_local = cluster == Cluster::local;

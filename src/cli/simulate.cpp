@@ -56,7 +56,7 @@
 namespace ductile {
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string trace, model, elastisim;
   std::vector<std::pair<std::string, std::string>> folders;  // of ElastiSim's files
   LogOptions log;
@@ -284,8 +284,8 @@ std::string about(const Workload& workload, Nodes nodes, bool of_log) {
 }
 
 // Jobs that were read, changed for each seed; `beside` is the file beside the log.
-Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const Options& options,
-                 const std::string& beside = "") {
+Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes,
+                 const SimulateOptions& options, const std::string& beside = "") {
   Source source;
   source.nodes = nodes;
   // Whatever the seed is: so it is done here, and told.
@@ -316,7 +316,7 @@ Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const O
   return source;
 }
 
-Source from_trace(const Options& options, ProgressLine& progress) {
+Source from_trace(const SimulateOptions& options, ProgressLine& progress) {
   LogOptions how = options.log;
   how.runs = true;
   how.rules.nodes = machine_nodes(options.trace, how.rules);
@@ -347,8 +347,8 @@ Source from_trace(const Options& options, ProgressLine& progress) {
 }
 
 // What is not simulated as it is in `what`: on the standard error, or, if it is to be, as an error.
-void tell(const std::vector<std::string>& remarks, const std::string& what, const Options& options,
-          ProgressLine& progress) {
+void tell(const std::vector<std::string>& remarks, const std::string& what,
+          const SimulateOptions& options, ProgressLine& progress) {
   if (remarks.empty()) return;
   if (options.strict) {
     throw InputError({.file = what}, fmt::format("{}", fmt::join(remarks, "; ")),
@@ -373,7 +373,7 @@ std::vector<std::pair<std::string, std::string>> folders_of(const std::vector<st
   return folders;
 }
 
-Source from_elastisim(const Options& options, ProgressLine& progress) {
+Source from_elastisim(const SimulateOptions& options, ProgressLine& progress) {
   if (options.log.rules.nodes != 0) {
     throw InputError({.field = "--nodes"}, "the platform of --elastisim says how large it is",
                      "leave --nodes away");
@@ -395,7 +395,7 @@ Source from_elastisim(const Options& options, ProgressLine& progress) {
   return source;
 }
 
-Source from_model(const Options& options, ProgressLine& progress) {
+Source from_model(const SimulateOptions& options, ProgressLine& progress) {
   const ModelChoice choice =
       parse_model(options.model, options.log.rules.max_jobs, options.log.rules.nodes);
   Source source;
@@ -434,7 +434,7 @@ Time failures_until(const Workload& workload, Nodes nodes) {
 }
 
 // Adds the failures that `options` ask for to the inputs of all seeds.
-void add_failures(Source& source, const Options& options) {
+void add_failures(Source& source, const SimulateOptions& options) {
   if (options.failures.empty()) return;
   const Nodes nodes = source.nodes;
   const FailureSource from = read_failure_source(options.failures);
@@ -466,7 +466,7 @@ void add_failures(Source& source, const Options& options) {
 // ---- Orders -------------------------------------------------------------------------------------
 
 // Adds those of operators to the inputs of all seeds. Do any need to know which nodes a job has?
-bool add_orders(Source& source, const Options& options) {
+bool add_orders(Source& source, const SimulateOptions& options) {
   if (options.orders.empty()) return false;
   std::vector<FileOrder> orders = read_orders(options.orders, source.nodes);
   source.files.push_back({"orders", options.orders});
@@ -672,7 +672,7 @@ struct Session {
 };
 
 // Where the results of the matrix go, and what of them is there.
-void open_results(Matrix& matrix, const Options& options, Session& session) {
+void open_results(Matrix& matrix, const SimulateOptions& options, Session& session) {
   ResultsPlace place = options.results;
   if (place.folder.empty()) place.folder = options.out;
   session.folders.insert(place.folder);
@@ -712,7 +712,7 @@ void open_results(Matrix& matrix, const Options& options, Session& session) {
 }
 
 // The platform file says what --nodes and --cores-per-node would. Logs are read as of its nodes.
-void take_platform(Options& options) {
+void take_platform(SimulateOptions& options) {
   SwfRules& rules = options.log.rules;
   if (options.platform.empty()) {
     const char* const needs = rules.partitions_from != SwfRules::PartitionsFrom::none
@@ -780,7 +780,7 @@ void add_other_files(Source& source, const CLI::App& command) {
 }
 
 // `command`: as it was parsed.
-std::vector<Summary> simulate_command(Options options, const Registry& registry,
+std::vector<Summary> simulate_command(SimulateOptions options, const Registry& registry,
                                       const CLI::App& command, Session& session) {
   if (session.step == Step::ready || session.step == Step::share) options.quiet = true;
   if (session.step != Step::all && (options.out.empty() || !options.record.empty())) {
@@ -922,7 +922,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
   return summaries;
 }
 
-void add_platform_options(CLI::App& command, Options& options) {
+void add_platform_options(CLI::App& command, SimulateOptions& options) {
   SwfRules& rules = options.log.rules;
   command
       .add_option(
@@ -986,7 +986,7 @@ void add_order_options(CLI::App& command, SwfRules& rules) {
       ->type_name("off|sessions[:think=S]");
 }
 
-void add_workload_options(CLI::App& command, Options& options) {
+void add_workload_options(CLI::App& command, SimulateOptions& options) {
   auto* trace =
       command.add_option("--trace", options.trace, "a log (SWF), plain or as .gz, .xz or .zst")
           ->type_name("FILE");
@@ -1022,7 +1022,7 @@ void add_workload_options(CLI::App& command, Options& options) {
   add_transform_options(command, options.transform);
 }
 
-void add_world_options(CLI::App& command, Options& options) {
+void add_world_options(CLI::App& command, SimulateOptions& options) {
   SimulationSettings& settings = options.settings;
   command
       .add_option_function<std::string>(
@@ -1130,7 +1130,7 @@ void add_world_options(CLI::App& command, Options& options) {
                    "check the scheduler's invariants after every event (slow)");
 }
 
-void add_options(CLI::App& command, Options& options) {
+void add_options(CLI::App& command, SimulateOptions& options) {
   add_workload_options(command, options);
   command
       .add_option("--policy", options.policies,
@@ -1189,7 +1189,7 @@ std::vector<Summary> simulate_options(std::vector<std::string> texts, const std:
                                       const ResultsPlace& results, const Registry& registry,
                                       Session& session) {
   CLI::App command("", "simulate");
-  Options options;
+  SimulateOptions options;
   add_options(command, options);
   std::ranges::reverse(texts);  // as CLI11 takes them
   command.parse(std::move(texts));
@@ -1200,7 +1200,7 @@ std::vector<Summary> simulate_options(std::vector<std::string> texts, const std:
 }
 
 // All matrices of the command, on an array job of Slurm or as a task of it.
-void simulate_shared(const Options& options, const std::string& experiment,
+void simulate_shared(const SimulateOptions& options, const std::string& experiment,
                      const Registry& registry, const CLI::App& command, Session& session,
                      const std::function<void()>& collect) {
   const auto each = [&](Step step) {
@@ -1236,7 +1236,7 @@ void simulate_shared(const Options& options, const std::string& experiment,
 
 void add_simulate_command(CLI::App& app, const Registry& registry) {
   CLI::App& command = *app.add_subcommand("simulate", "run policies on a workload");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SimulateOptions>();
   const auto experiment = std::make_shared<std::string>();
   const auto again = std::make_shared<std::string>();
   command

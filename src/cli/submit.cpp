@@ -110,7 +110,7 @@ struct Written {
   std::string key{};
 };
 
-struct Options {
+struct SubmitOptions {
   Written written{};
   std::vector<std::string> resources{};
   std::vector<std::string> program{};
@@ -269,7 +269,7 @@ void set_sizes(const Written& w, Submission& s) {
 }
 
 /// What a program, or a script, gets of this process.
-Submission called_here(const std::vector<std::string>& words, const std::string& path,
+Submission called_with(const std::vector<std::string>& words, const std::string& path,
                        std::optional<std::string> script, const std::string& mpi) {
   Submission s;
   s.program = words;
@@ -302,7 +302,7 @@ std::string path_of(const std::string& program) {
 
 Submission submission_of(const Written& w, const std::vector<std::string>& words,
                          const std::string& path, std::optional<std::string> script) {
-  Submission s = called_here(words, path, std::move(script), w.mpi);
+  Submission s = called_with(words, path, std::move(script), w.mpi);
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
   set_sizes(w, s);
   if (!w.time.empty()) s.walltime = parse_limit(w.time);
@@ -364,7 +364,7 @@ bool has_partitions(const LiveOptions& live) {
 
 /// Of the lines of a script, if it is one, and the command line. The latter comes after the former,
 /// and the last one counts.
-Written written_in(const CLI::App& command, const Options& options, const std::string& path,
+Written written_in(const CLI::App& command, const SubmitOptions& options, const std::string& path,
                    const std::optional<std::string>& script) {
   Written written;
   CLI::App known;
@@ -397,7 +397,7 @@ Written written_in(const CLI::App& command, const Options& options, const std::s
   return written;
 }
 
-void submit(const Options& options, const CLI::App& command) {
+void submit(const SubmitOptions& options, const CLI::App& command) {
   const std::string path = path_of(options.program.front());
   std::optional<std::string> script = script_of(path);
   const Written written = written_in(command, options, path, script);
@@ -499,7 +499,7 @@ Submission called_here(std::string_view line, const std::string& field) {
     throw InputError({.field = field}, "there is no program", "give one, and its arguments");
   }
   const std::string path = path_of(words.front());
-  return called_here(words, path, script_of(path), "auto");
+  return called_with(words, path, script_of(path), "auto");
 }
 
 std::vector<std::string> script_options(const std::string& file, const std::string& script,
@@ -546,7 +546,7 @@ std::vector<std::string> script_options(const std::string& file, const std::stri
 }
 
 void add_submit_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SubmitOptions>();
   CLI::App* command = app.add_subcommand(
       "submit", "Submit a job: a script with #DUCTILE lines, or a program of an MPI");
   command->add_option("PROGRAM", options->program, "the script or program and its arguments")

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct UpdateOptions {
   LiveOptions live{};
   std::string job{};
   std::optional<std::string> nodes{}, time{}, name{}, dependency{}, begin{};
@@ -29,7 +29,7 @@ struct Options {
 };
 
 /// The fields of a submission that are to be others.
-Json changes(const Options& options) {
+Json changes(const UpdateOptions& options) {
   Json set = Json::object();
   if (options.nodes) {
     const NodeRange nodes = parse_nodes(*options.nodes);
@@ -67,7 +67,7 @@ Json changes(const Options& options) {
   return set;
 }
 
-void update(const Options& options) {
+void update(const UpdateOptions& options) {
   const Json set = changes(options);
   if (set.empty()) {
     throw InputError("nothing is to be changed", "give an option, like --time 30");
@@ -78,7 +78,7 @@ void update(const Options& options) {
 }  // namespace
 
 void add_update_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<UpdateOptions>();
   CLI::App* command =
       app.add_subcommand("update", "Change a job that waits, or the limit of one that runs");
   command->add_option("JOB", options->job, "its number, or that of an array")->required();

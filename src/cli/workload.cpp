@@ -87,7 +87,7 @@ std::string bin_text(const Bin& bin, bool is_whole, const std::function<std::str
   return bin.to - bin.from > 1 ? say(bin.from) + " to " + last : last;
 }
 
-std::string time_text(double time_s) {
+std::string runtime_text(double time_s) {
   if (time_s >= 86'400) return fmt::format("{} d", time_s / 86'400);
   if (time_s >= 3600) return fmt::format("{} h", time_s / 3600);
   return time_s >= 60 ? fmt::format("{} min", time_s / 60) : fmt::format("{} s", time_s);
@@ -117,7 +117,7 @@ std::vector<PageHistogram> histograms_of(const WorkloadInfo& info) {
   };
   const auto number = [](double value) { return fmt::format("{}", value); };
   add("size (nodes)", info.sizes, true, number);
-  add("run time", info.runtimes, false, time_text);
+  add("run time", info.runtimes, false, runtime_text);
   add("run / requested time", info.accuracies, false,
       [](double value) { return fmt::format("{:.1f}", value); });
   add("submitted at hour", info.by_hour, true, number);

@@ -45,7 +45,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Stopwatch = std::chrono::steady_clock;
 
-struct Options {
+struct WorkloadPlayOptions {
   std::string file, model;
   LogOptions log;
   Transform changes;
@@ -65,11 +65,11 @@ struct Played {
   Nodes nodes = 0;  // of its machine
 };
 
-void tell(const std::string& remark) {
+void tell_remark(const std::string& remark) {
   if (!remark.empty()) std::cerr << "ductile: " << remark << '\n';
 }
 
-Played read_workload(const Options& options, ProgressLine& progress) {
+Played read_workload(const WorkloadPlayOptions& options, ProgressLine& progress) {
   if (options.changes.estimates.kind == EstimateSettings::Kind::predicted) {
     throw InputError({.field = "--estimates"}, "the controller says what it predicts",
                      "give it to `ductile serve`");
@@ -78,7 +78,7 @@ Played read_workload(const Options& options, ProgressLine& progress) {
   if (!options.model.empty()) {
     const ModelChoice choice =
         parse_model(options.model, options.log.rules.max_jobs, options.log.rules.nodes);
-    tell(choice.remark());
+    tell_remark(choice.remark());
     played.nodes = static_cast<Nodes>(choice.number("nodes"));
     played.workload = std::make_shared<Workload>(choice.generate(options.seed));
   } else {
@@ -89,7 +89,7 @@ Played read_workload(const Options& options, ProgressLine& progress) {
     });
     progress.clear();
     need_jobs(log.workload, options.file, how.rules);
-    tell(skipped_text(log.workload.skipped));
+    tell_remark(skipped_text(log.workload.skipped));
     played.workload = std::make_shared<Workload>(std::move(log.workload));
   }
   transform(*played.workload, options.changes, played.nodes, options.seed);
@@ -97,7 +97,7 @@ Played read_workload(const Options& options, ProgressLine& progress) {
 }
 
 // "rigid=CMD" and the like.
-PlayedPrograms programs_of(const Options& options, const Workload& workload) {
+PlayedPrograms programs_of(const WorkloadPlayOptions& options, const Workload& workload) {
   PlayedPrograms programs;
   for (const std::string& text : options.commands) {
     const std::size_t equals = text.find('=');
@@ -369,7 +369,7 @@ class CourseObserver final : public Observer {
 };
 
 Figures simulated_figures(const std::shared_ptr<const Workload>& workload, const Machine& machine,
-                          const Options& options, std::vector<JobCourse>& courses) {
+                          const WorkloadPlayOptions& options, std::vector<JobCourse>& courses) {
   Matrix matrix;
   matrix.policies = {Registry().make(machine.policy)};
   matrix.seeds = {options.seed};
@@ -440,7 +440,7 @@ Json course_json(const JobCourse& its) {
 
 // ---- The command --------------------------------------------------------------------------------
 
-void play(const Options& options) {
+void play(const WorkloadPlayOptions& options) {
   if (options.file.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give a log, or --generate MODEL");
   }
@@ -456,7 +456,8 @@ void play(const Options& options) {
   check_can_be_played(*workload, machine.nodes);
   const std::size_t barriers =
       prepare_to_play(*workload, machine.nodes, options.speed, seconds(options.extra_s));
-  if (barriers > 0) tell(fmt::format("{} jobs have a barrier, and are played without", barriers));
+  if (barriers > 0)
+    tell_remark(fmt::format("{} jobs have a barrier, and are played without", barriers));
   const PlayedPrograms programs = programs_of(options, *workload);
 
   for (const WorkloadJob& job : workload->jobs) check(*workload, job, programs);
@@ -475,8 +476,8 @@ void play(const Options& options) {
               << std::flush;
   }
   if (machine.jobs > 0) {
-    tell(fmt::format("{} other jobs are in the queue, which the simulator does not know",
-                     machine.jobs));
+    tell_remark(fmt::format("{} other jobs are in the queue, which the simulator does not know",
+                            machine.jobs));
   }
   const std::vector<std::uint64_t> numbers = Player(*workload, programs, options.live).play();
   std::vector<JobCourse> live_courses, simulated_courses;
@@ -520,7 +521,7 @@ void play(const Options& options) {
 void add_play(CLI::App& workload) {
   CLI::App& command = *workload.add_subcommand(
       "play", "submit the jobs of a workload to a controller, and compare with the simulator");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<WorkloadPlayOptions>();
   auto* file =
       command.add_option("file", options->file, "the log: .swf, plain or as .gz, .xz or .zst");
   auto* model = command

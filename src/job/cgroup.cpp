@@ -132,7 +132,7 @@ void remove_cgroup(const std::string& group) {
 namespace {
 
 /// What a manager that was killed has left. Those with processes cannot be removed.
-void remove_old(const std::string& parent) {
+void remove_old_groups(const std::string& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename();
@@ -160,7 +160,7 @@ std::size_t count_processes(const std::string& group) {
 std::optional<Cgroup> Cgroup::make(const std::string& name) {
   const auto parent = own_cgroup();
   if (!parent) return std::nullopt;
-  remove_old(*parent);
+  remove_old_groups(*parent);
   const std::string folder = fmt::format("{}/{}{}.{}", *parent, kPrefix, getpid(), name);
   if (!make_cgroup(folder)) return std::nullopt;
   return Cgroup(folder);

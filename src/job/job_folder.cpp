@@ -92,7 +92,7 @@ Descriptor lock(const std::string& folder) {
   return held;
 }
 
-void remove_old(const std::string& parent) {
+void remove_old_folders(const std::string& parent) {
   const ThisHost host;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
@@ -123,7 +123,7 @@ JobFolder::JobFolder() {
   std::string why;
   int error = 0;
   for (const std::string& where : parents()) {
-    remove_old(where);
+    remove_old_folders(where);
     path_ = where + "/" + prefix() + "XXXXXX";
     if (mkdtemp(path_.data()) != nullptr) {
       lock_ = lock(path_);

@@ -33,7 +33,7 @@ constexpr std::chrono::seconds kLongestDeath{5};
 constexpr std::chrono::milliseconds kLook{1};
 
 /// What a new process tells: the text is one of the program's, and at the same place in both.
-struct Failure {
+struct FailedStep {
   const char* step = nullptr;
   int error = 0;
 };
@@ -153,7 +153,7 @@ NewProcess begin_session(const std::vector<std::string>& words,
     sigprocmask(SIG_SETMASK, &none, nullptr);
     // Where it cannot be there, it is found by its environment.
     if (!is_inside && !entrance.empty()) enter_cgroup(entrance.c_str());
-    Failure what{.step = prepare()};
+    FailedStep what{.step = prepare()};
     if (what.step == nullptr) execve(arguments[0], arguments.data(), variables.data());
     what.error = errno;
     [[maybe_unused]] const ssize_t written = write(failure.write.get(), &what, sizeof what);
@@ -163,7 +163,7 @@ NewProcess begin_session(const std::vector<std::string>& words,
 }
 
 bool NewProcess::has_begun() {
-  Failure what;
+  FailedStep what;
   ssize_t got = 0;
   do {
     got = read(failure_.get(), &what, sizeof what);

@@ -13,7 +13,7 @@ namespace {
 
 /// So many at once, then one every three seconds.
 constexpr int kAsksAtOnce = 10;
-constexpr std::chrono::seconds kAsk{3};
+constexpr std::chrono::seconds kAskPeriod{3};
 
 }  // namespace
 
@@ -25,8 +25,8 @@ ProgramRequests::ProgramRequests(const RunSettings& settings, ProcessTable& tabl
       resizes_(resizes),
       output_(output),
       report_(std::move(report)),
-      requests_(kAsksAtOnce, kAsk),
-      sizes_told_(kAsksAtOnce, kAsk) {}
+      requests_(kAsksAtOnce, kAskPeriod),
+      sizes_told_(kAsksAtOnce, kAskPeriod) {}
 
 void ProgramRequests::on_sizes(const Peer& peer, const wire::Sizes& sizes) {
   if (peer.rank != 0 || sizes.min == 0 || sizes.min > sizes.max) {

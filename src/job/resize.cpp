@@ -10,7 +10,7 @@ namespace ductile {
 namespace {
 
 /// From one question where a process is to the next.
-constexpr std::chrono::seconds kAsk{2};
+constexpr std::chrono::seconds kAskAgain{2};
 /// Processes that a message names.
 constexpr std::size_t kMostNamed = 4;
 
@@ -69,7 +69,7 @@ void Resize::enter(Phase phase, Clock::time_point now) {
     case Phase::gathering:
       times_.gathering = now;
       deadline_ = now + limits_.gathering;  // postponing does not make it longer
-      ask_at_ = now + kAsk;
+      ask_at_ = now + kAskAgain;
       orders_.push_back({Side::old, wire::Meet{.probe = meeting_}});
       break;
     case Phase::handing_over:
@@ -197,7 +197,7 @@ std::string Resize::missing(Clock::time_point now) const {
 /// equally often.
 void Resize::look_after_missing(Clock::time_point now) {
   if (now < ask_at_) return;
-  ask_at_ = now + kAsk;
+  ask_at_ = now + kAskAgain;
   if (reached_.count() == 0) return;
   for (std::uint32_t rank = 0; rank < old_size_; ++rank) {
     if (!reached_.has(rank) && is_stuck(rank, now)) {

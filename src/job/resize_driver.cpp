@@ -13,7 +13,7 @@
 namespace ductile {
 namespace {
 
-double seconds(Resize::Clock::duration duration) {
+double seconds_of(Resize::Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -258,7 +258,7 @@ void ResizeDriver::conclude() {
     ++resizes_;
     details.update(details_of_commit());
     spdlog::info("resized from {} to {} processes in {:.3f} s", resize_->old_size(),
-                 resize_->new_size(), seconds(Clock::now() - times.starting));
+                 resize_->new_size(), seconds_of(Clock::now() - times.starting));
     if (!resize_->is_running() && !has_exited_) {
       spdlog::warn(
           "{} of {} new processes have said that they go on; the resize is over all the same",
@@ -269,7 +269,7 @@ void ResizeDriver::conclude() {
     if (table_.has_killed()) remove_shared_memory(wall_begin_);
     details["size"] = resize_->old_size();
     if (times.stopped != Clock::time_point{}) {
-      details["pause_s"] = seconds(times.settled - times.stopped);
+      details["pause_s"] = seconds_of(times.settled - times.stopped);
     }
     details["error"] = resize_->reason();
     spdlog::warn("the resize from {} to {} processes was given up: {}", resize_->old_size(),
@@ -304,12 +304,12 @@ ResizeDriver::Json ResizeDriver::details_of_commit() const {
   details["skew"] = resize_->skew();
   if (resize_->postponements() > 0) details["postponed"] = resize_->postponements();
   details["bytes"] = resize_->bytes();
-  details["ready_s"] = seconds(times.agreeing - times.starting);
-  details["agree_s"] = seconds(times.gathering - times.agreeing);
-  details["gather_s"] = seconds(times.handing_over - times.gathering);
-  details["hand_over_s"] = seconds(times.settled - times.handing_over);
-  if (resize_->is_running()) details["pause_s"] = seconds(times.running - times.stopped);
-  details["freed_s"] = seconds(*freed_ - times.settled);
+  details["ready_s"] = seconds_of(times.agreeing - times.starting);
+  details["agree_s"] = seconds_of(times.gathering - times.agreeing);
+  details["gather_s"] = seconds_of(times.handing_over - times.gathering);
+  details["hand_over_s"] = seconds_of(times.settled - times.handing_over);
+  if (resize_->is_running()) details["pause_s"] = seconds_of(times.running - times.stopped);
+  details["freed_s"] = seconds_of(*freed_ - times.settled);
   return details;
 }
 
@@ -361,7 +361,7 @@ void ResizeDriver::tell_slow_start(Clock::time_point now) {
                   have_begun ? "ductile_join()" : "ductile_init()");
   if (generation->connected == 0 && !name_of_host_->is_known()) {
     what += fmt::format(
-        "; the name of this host, {}, is not resolved for seconds, on which {} may wait",
+        "; the name of this host, {}, is not resolved for seconds_of, on which {} may wait",
         name_of_host_->name(), settings_.launcher.mpiexec);
   }
   spdlog::warn("the start of {} processes takes more than {} s: {}", generation->size,

@@ -20,10 +20,10 @@ namespace {
 constexpr std::uint64_t kDistance = 4096;
 /// Bytes of a slot: a line, filled up with spaces.
 constexpr std::size_t kSlot = 128;
-constexpr std::string_view kFirst = "ductile-mark-1";
+constexpr std::string_view kMarkBegins = "ductile-mark-1";
 
 std::string slot_of(const Promise& promise) {
-  std::string line = fmt::format("{} {} {} ", kFirst, promise.journal, promise.commits);
+  std::string line = fmt::format("{} {} {} ", kMarkBegins, promise.journal, promise.commits);
   line += Checksum().add(line).text();
   line.resize(kSlot - 1, ' ');
   return line + '\n';
@@ -35,7 +35,7 @@ std::optional<Promise> promise_in(const std::string& slot) {
   Promise promise;
   promise.journal = next_part(rest, ' ');
   const auto commits = parse_number<std::uint64_t>(next_part(rest, ' '));
-  if (first != kFirst || !commits) return std::nullopt;
+  if (first != kMarkBegins || !commits) return std::nullopt;
   promise.commits = *commits;
   // Whatever is not as it was written is not whole.
   return slot_of(promise) == slot ? std::optional(promise) : std::nullopt;

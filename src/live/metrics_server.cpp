@@ -22,7 +22,7 @@
 namespace ductile {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kScrapePatience = std::chrono::seconds(2);
 constexpr std::size_t kThreads = 2;
 constexpr std::size_t kMostWaiting = 16;
 
@@ -99,12 +99,12 @@ MetricsServer::MetricsServer(const std::string& address)
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
   server_->set_keep_alive_max_count(1);  // who stays keeps nobody else out
-  server_->set_read_timeout(kPatience);
-  server_->set_write_timeout(kPatience);
+  server_->set_read_timeout(kScrapePatience);
+  server_->set_write_timeout(kScrapePatience);
   server_->set_payload_max_length(1024);
   server_->Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
     std::future<std::string> text = ask();
-    if (text.wait_for(kPatience) != std::future_status::ready) {
+    if (text.wait_for(kScrapePatience) != std::future_status::ready) {
       response.status = 503;
       return;
     }

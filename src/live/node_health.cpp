@@ -22,7 +22,7 @@ NodeSet nodes_in(const Json& json, const char* field) {
   return *nodes;
 }
 
-std::string text_in(const Json& json, const char* field) {
+std::string stored_text(const Json& json, const char* field) {
   const auto text = bytes_from_json(json.value(field, Json("")));
   if (!text) {
     throw InputError({.field = field}, "this is no text", "go on with a copy of the journal");
@@ -55,9 +55,9 @@ NodeHealth NodeHealth::from_text(std::string_view text) {
   read(json.value("world", Json::object()), health.world_);
   health.gone_ = nodes_in(json, "gone");
   for (const Json& each : json.value("strangers", Json::array())) {
-    health.strangers_.push_back({.name = text_in(each, "name"),
+    health.strangers_.push_back({.name = stored_text(each, "name"),
                                  .nodes = nodes_in(each, "nodes"),
-                                 .what = text_in(each, "what"),
+                                 .what = stored_text(each, "what"),
                                  .number = each.value("number", std::uint64_t{0})});
   }
   return health;

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFirst = "ductile-snapshot 1";
+constexpr std::string_view kSnapshotBegins = "ductile-snapshot 1";
 constexpr std::string_view kName = "snapshot-";
 
 /// Records from one to the next. Tests have them more often.
@@ -84,7 +84,7 @@ void sync_and_rename(const std::string& text, const std::string& temporary,
 /// Only reads memory, allocates and writes: a child of a process with threads calls it.
 Snapshot write_snapshot(const Core& core, const EventCounts& counts, std::uint64_t record,
                         const std::string& folder, Moment moment) {
-  std::string text = fmt::format("{}\nrequests {}\n", kFirst, counts.requests);
+  std::string text = fmt::format("{}\nrequests {}\n", kSnapshotBegins, counts.requests);
   for (const auto& [id, times] : counts.raised) {
     text += fmt::format("raised {} {}\n", index(id), times);
   }
@@ -141,7 +141,7 @@ ReadFile read_file(const Snapshot& snapshot, const std::string& folder) {
 Recovered read_snapshot(const std::string& text, const std::string& path) {
   EventCounts counts;
   std::string_view rest = text;
-  if (next_part(rest, '\n') != kFirst) {
+  if (next_part(rest, '\n') != kSnapshotBegins) {
     throw InputError({path, 1}, "it is no snapshot of this version",
                      "go on with the version that wrote it");
   }

@@ -27,15 +27,15 @@
 namespace ductile {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 /// Who has not shown who it is by then is closed, and the eldest of so many at once as well.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kStrangerPatience{10};
 constexpr std::size_t kMostStrangers = 64;
 /// Of the line with the credential, and of ours that wait.
 constexpr std::size_t kLongest = 4096;
 /// After an error of `accept` nobody is let in for so long.
-constexpr std::chrono::milliseconds kShortage{1000};
+constexpr std::chrono::milliseconds kDoorShortage{1000};
 /// Who has come in and is not fetched.
 constexpr std::size_t kMostEvents = 1024;
 
@@ -52,7 +52,7 @@ std::string address_of(const Descriptor& socket) {
 }
 
 /// As this host has them; none if it does not know the user.
-std::vector<gid_t> groups_of(const Owner& owner) {
+std::vector<gid_t> groups_on_this_host(const Owner& owner) {
   std::vector<char> text(65536);
   passwd entry{};
   passwd* found = nullptr;
@@ -79,7 +79,7 @@ struct TcpDoor::Stranger {
   LineSocket lines;
   std::string from{};
   ServerHandshake handshake;
-  Clock::time_point until{};
+  SteadyClock::time_point until{};
   bool is_over = false;
 };
 
@@ -132,9 +132,9 @@ void TcpDoor::add_to(Poller& poller, const std::function<void(Event)>& on_event)
 
 void TcpDoor::work() {
   std::vector<std::unique_ptr<Stranger>> strangers;
-  Clock::time_point accept_at{};
+  SteadyClock::time_point accept_at{};
   for (bool is_ended = false; !is_ended;) {
-    const auto now = Clock::now();
+    const auto now = SteadyClock::now();
     Poller poller;
     poller.add(stop_, POLLIN, [&] { is_ended = true; });
     auto next = now + std::chrono::hours(1);
@@ -146,7 +146,7 @@ void TcpDoor::work() {
         accept(strangers);
         const bool is_short =
             errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
-        if (is_short) accept_at = Clock::now() + kShortage;
+        if (is_short) accept_at = SteadyClock::now() + kDoorShortage;
       });
     }
     for (const auto& owned : strangers) {
@@ -171,7 +171,7 @@ void TcpDoor::accept(std::vector<std::unique_ptr<Stranger>>& strangers) {
         Stranger{.lines = LineSocket(std::move(*socket), kLongest, kLongest),
                  .from = std::move(from),
                  .handshake = ServerHandshake(credentials_),
-                 .until = Clock::now() + kPatience});
+                 .until = SteadyClock::now() + kStrangerPatience});
     stranger->lines.send(stranger->handshake.greeting());
     strangers.push_back(std::move(stranger));
     const auto is_waiting = [](const auto& each) { return !each->is_over; };
@@ -185,7 +185,7 @@ void TcpDoor::hear(Stranger& stranger) {
   if (stranger.is_over) return;
   const auto line = stranger.lines.next();
   if (!line) {
-    stranger.is_over = stranger.lines.is_closed() || Clock::now() >= stranger.until;
+    stranger.is_over = stranger.lines.is_closed() || SteadyClock::now() >= stranger.until;
     return;
   }
   stranger.is_over = true;
@@ -200,7 +200,7 @@ void TcpDoor::hear(Stranger& stranger) {
     return tell(fmt::format("a connection from {} was refused: it does not wait to be let in",
                             stranger.from));
   const Owner peer = std::get<Owner>(outcome.who);
-  tell(Guest{std::move(socket), peer, groups_of(peer)});
+  tell(Guest{std::move(socket), peer, groups_on_this_host(peer)});
 }
 
 /// Where nobody fetches them there is an end to it.

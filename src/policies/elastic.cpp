@@ -40,9 +40,9 @@ struct Settings {
 
 // The running jobs that one pass may shrink: none that it started or resized itself. Gathered when
 // first asked for.
-class Victims {
+class ElasticVictims {
  public:
-  Victims(Pass& pass, const Settings& settings) : pass_(pass), settings_(settings) {}
+  ElasticVictims(Pass& pass, const Settings& settings) : pass_(pass), settings_(settings) {}
 
   // Nobody can be shrunk in the rest of this pass.
   bool none() {
@@ -206,7 +206,7 @@ class Elastic final : public Policy {
 
   // Algorithm 1.
   void schedule(Pass& pass) const override {
-    Victims victims(pass, settings_);
+    ElasticVictims victims(pass, settings_);
     answer_requests(pass, victims);
     start_and_backfill(pass, {.reservation_depth = 1});
     start_by_shrinking(pass, victims);
@@ -216,7 +216,7 @@ class Elastic final : public Policy {
 
  private:
   // Algorithm 2: shrinks always, expansions from free nodes and then from victims.
-  static void answer_requests(Pass& pass, Victims& victims) {
+  static void answer_requests(Pass& pass, ElasticVictims& victims) {
     for (const Request& request : requests_now(pass)) {
       std::vector<Cut> cuts;
       const Nodes free = free_nodes(pass, request.job);
@@ -235,7 +235,7 @@ class Elastic final : public Policy {
   }
 
   // Algorithm 4.
-  void start_by_shrinking(Pass& pass, Victims& victims) const {
+  void start_by_shrinking(Pass& pass, ElasticVictims& victims) const {
     const auto least = [](const Pass& its, JobId id, Nodes free) {
       const Nodes size = start_sizes(its, id).min;
       return size <= free ? size : 0;

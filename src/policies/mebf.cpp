@@ -16,8 +16,8 @@
 namespace ductile {
 namespace {
 
-enum class Expand : std::uint8_t { handoff, spare, intensive };
-constexpr std::array<std::string_view, 3> kExpandWords{"handoff", "spare", "intensive"};
+enum class MebfExpand : std::uint8_t { handoff, spare, intensive };
+constexpr std::array<std::string_view, 3> kMebfExpandWords{"handoff", "spare", "intensive"};
 enum class Gap : std::uint8_t { basic, shrink, expand };
 constexpr std::array<std::string_view, 3> kGapWords{"basic", "shrink+", "expand+"};
 enum class Scope : std::uint8_t { until_head_fits, one, all };
@@ -62,7 +62,7 @@ class Mebf final : public Policy {
         theta_(p.decimal("theta")),
         gamma_(p.decimal("gamma")),
         spare_ratio_(p.decimal("spare_ratio")),
-        expand_(chosen<Expand>(p, "expand", kExpandWords)),
+        expand_(chosen<MebfExpand>(p, "expand", kMebfExpandWords)),
         gap_(chosen<Gap>(p, "gap", kGapWords)),
         scope_(chosen<Scope>(p, "shrink_scope", kScopeWords)),
         commit_(chosen<Commit>(p, "shrink_commit", kCommitWords)),
@@ -210,14 +210,14 @@ class Mebf final : public Policy {
     const Nodes most = sizes.at_most(std::min(job.spec.size.max, size + free));
     if (most <= size) return size;
     switch (expand_) {
-      case Expand::handoff:
+      case MebfExpand::handoff:
         return most - size > size ? most : size;
-      case Expand::spare: {
+      case MebfExpand::spare: {
         const Wide kept = reserve_ == Reserve::ratio ? spare_ratio_.ceil_of(size) : 0;
         if (most - size <= spare_ratio_.floor_of(size) || free <= kept) return size;
         return std::clamp(sizes.at_most(size + free - static_cast<Nodes>(kept)), size, most);
       }
-      case Expand::intensive:
+      case MebfExpand::intensive:
         return most;
     }
     return size;
@@ -240,7 +240,7 @@ class Mebf final : public Policy {
   }
 
   Decimal share_factor_, theta_, gamma_, spare_ratio_;
-  Expand expand_;
+  MebfExpand expand_;
   Gap gap_;
   Scope scope_;
   Commit commit_;
@@ -265,7 +265,7 @@ PolicyInfo mebf() {
           "expands the most scalable ones when nobody waits",
       .source = paper,
       .parameters =
-          {choice_parameter("expand", kExpandWords, "handoff",
+          {choice_parameter("expand", kMebfExpandWords, "handoff",
                             "a job is expanded if it can take more than it has (handoff), more "
                             "than spare_ratio of that, leaving some idle (spare), or anything "
                             "(intensive)",

@@ -87,7 +87,7 @@ class StartTime {
 };
 
 /// Which way round the values count.
-enum class Key : std::uint8_t { mtct, reversed };
+enum class VictimKey : std::uint8_t { mtct, reversed };
 constexpr std::array<std::string_view, 2> kKeyWords{"mtct", "reversed"};
 /// Where jobs go of which none is known: behind the others, before them, or they are left alone.
 enum class Unknown : std::uint8_t { last, first, skip };
@@ -119,7 +119,7 @@ class Measured {
 class MpiTime : public Measured {
  public:
   explicit MpiTime(const Parameters& parameters)
-      : Measured(parameters), key_(chosen<Key>(parameters, "key", kKeyWords)) {}
+      : Measured(parameters), key_(chosen<VictimKey>(parameters, "key", kKeyWords)) {}
 
   Rank expand(const Pass& pass, JobId id) const {
     return {group(pass, id), value(pass, id), std::int64_t{pass.job(id).size()}};
@@ -132,10 +132,10 @@ class MpiTime : public Measured {
   /// In millionths, as it is told.
   std::int64_t value(const Pass& pass, JobId id) const {
     const std::int64_t millionths = std::llround(pass.mtct(id) * 1e6);
-    return key_ == Key::reversed ? -millionths : millionths;
+    return key_ == VictimKey::reversed ? -millionths : millionths;
   }
 
-  Key key_;
+  VictimKey key_;
 };
 
 /// What a node is worth to a job.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/registry.hpp"
+#include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/by_value.hpp"
 #include "scheduling/fair_grants.hpp"
@@ -18,7 +19,6 @@
 namespace ductile {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
 constexpr std::array<std::string_view, 3> kHandOutWords{"all", "unreserved", "none"};
 enum class HandsOut : std::uint8_t { all, unreserved, none };
 

@@ -17,7 +17,7 @@
 namespace ductile {
 namespace {
 
-enum class Strategy : std::uint8_t { min, pref, average, keep_pref };
+enum class WagomuStrategy : std::uint8_t { min, pref, average, keep_pref };
 constexpr std::array<std::string_view, 3> kStrategyWords{"min", "pref", "average"};
 enum class Agreement : std::uint8_t { direct, common_pool, steal };
 constexpr std::array<std::string_view, 3> kAgreementWords{"direct", "common_pool", "steal"};
@@ -62,9 +62,9 @@ std::vector<Nodes> deal(std::vector<Usage> jobs, Nodes nodes) {
 
 // The jobs that one pass may shrink: none that it started or expanded. Gathered when first asked
 // for.
-class Victims {
+class WagomuVictims {
  public:
-  Victims(Pass& pass, Strategy strategy) : pass_(pass), strategy_(strategy) {}
+  WagomuVictims(Pass& pass, WagomuStrategy strategy) : pass_(pass), strategy_(strategy) {}
 
   // Nobody can be shrunk in the rest of this pass.
   bool none() {
@@ -77,8 +77,8 @@ class Victims {
     gather();
     std::vector<Cut> cuts;
     if (need == 0 || need > give(keep)) return cuts;
-    std::vector<Nodes> gives =
-        strategy_ == Strategy::average ? by_usage(need, whom, keep) : in_turn(need, whom, keep);
+    std::vector<Nodes> gives = strategy_ == WagomuStrategy::average ? by_usage(need, whom, keep)
+                                                                    : in_turn(need, whom, keep);
     for (std::size_t i = 0; i < rows_.size() && need > 0; ++i) {
       if (gives[i] == 0) continue;
       const Row& row = rows_[i];
@@ -150,7 +150,7 @@ class Victims {
 
   // Most nodes above the smallest size, or the preferred one, first. What each gives.
   std::vector<Nodes> in_turn(Nodes need, JobId whom, Size keep) const {
-    const bool by_smallest = strategy_ == Strategy::min;
+    const bool by_smallest = strategy_ == WagomuStrategy::min;
     std::vector<std::pair<std::int64_t, std::size_t>> order;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Nodes from = by_smallest ? rows_[i].smallest : rows_[i].preferred;
@@ -178,7 +178,7 @@ class Victims {
   }
 
   Pass& pass_;
-  Strategy strategy_;
+  WagomuStrategy strategy_;
   bool gathered_ = false;
   std::vector<Row> rows_;  // by number
   std::array<Nodes, 2> give_{};
@@ -186,11 +186,11 @@ class Victims {
 
 class Wagomu final : public Policy {
  public:
-  Wagomu(Strategy strategy, const Parameters& p)
+  Wagomu(WagomuStrategy strategy, const Parameters& p)
       : strategy_(strategy),
         agreement_(chosen<Agreement>(p, "agreement", kAgreementWords)),
         starts_smallest_(chosen<Starts>(p, "starts", kStartsWords) == Starts::strategy
-                             ? strategy == Strategy::min
+                             ? strategy == WagomuStrategy::min
                              : chosen<Starts>(p, "starts", kStartsWords) == Starts::smallest),
         benefit_(expand_benefit(p)),
         tick_(seconds(p.number("tick"))) {
@@ -205,15 +205,15 @@ class Wagomu final : public Policy {
                           pass.woken_by<event::Ended>() || pass.woken_by<event::NodesChanged>() ||
                           pass.woken_by<event::Suspended>();
     if (agreement_ != Agreement::direct && happened) resolve_agreements(pass);
-    if (strategy_ == Strategy::keep_pref) expand(pass, Size::preferred);
+    if (strategy_ == WagomuStrategy::keep_pref) expand(pass, Size::preferred);
     start_and_backfill(pass);
     shrink(pass);
-    if (strategy_ == Strategy::min || strategy_ == Strategy::average) {
+    if (strategy_ == WagomuStrategy::min || strategy_ == WagomuStrategy::average) {
       expand(pass, Size::largest);
     } else {
       expand(pass, Size::preferred);
       const bool waits = pass.pending() > 0 || !pass.claims().empty();
-      if (strategy_ == Strategy::pref || !waits) expand(pass, Size::largest);
+      if (strategy_ == WagomuStrategy::pref || !waits) expand(pass, Size::largest);
     }
     tick(pass, tick_);
   }
@@ -280,8 +280,8 @@ class Wagomu final : public Policy {
   // theirs.
   void shrink(Pass& pass) const {
     if (pass.pending() == 0) return;
-    if (strategy_ == Strategy::keep_pref) give_what_is_not_preferred(pass);
-    Victims victims(pass, strategy_);
+    if (strategy_ == WagomuStrategy::keep_pref) give_what_is_not_preferred(pass);
+    WagomuVictims victims(pass, strategy_);
     const auto by_cuts = [&](JobId id, Nodes free, Nodes size, Size keep) {
       const std::vector<Cut> cuts = victims.select(size - free, id, keep);
       const Sources sources{.cuts = cuts, .incoming = true};
@@ -291,7 +291,8 @@ class Wagomu final : public Policy {
       victims.made(cuts);
       return true;
     };
-    const bool by_pref = strategy_ == Strategy::pref || strategy_ == Strategy::keep_pref;
+    const bool by_pref =
+        strategy_ == WagomuStrategy::pref || strategy_ == WagomuStrategy::keep_pref;
     start_by_cuts(
         pass, 0, [&](JobId id) { return start_sizes(pass, id).min; },
         [&](const Pass& its, JobId id, Nodes free) { return size_with(its, id, free); },
@@ -323,9 +324,9 @@ class Wagomu final : public Policy {
     for (const JobId id : growable_jobs(pass)) {
       if (pass.job(id).size() < target(pass, id, size)) jobs.push_back(id);
     }
-    if (strategy_ == Strategy::average) return expand_by_usage(pass, jobs);
+    if (strategy_ == WagomuStrategy::average) return expand_by_usage(pass, jobs);
     rank(jobs, [&](JobId id) {
-      const Nodes from = strategy_ == Strategy::min ? pass.smallest(id) : preferred(pass, id);
+      const Nodes from = strategy_ == WagomuStrategy::min ? pass.smallest(id) : preferred(pass, id);
       return std::int64_t{pass.job(id).size()} - std::int64_t{from};
     });
     for (const JobId id : jobs) {
@@ -366,7 +367,7 @@ class Wagomu final : public Policy {
     return size == Size::preferred ? preferred(pass, id) : pass.job(id).spec.size.max;
   }
 
-  Strategy strategy_;
+  WagomuStrategy strategy_;
   Agreement agreement_;
   bool starts_smallest_;
   Benefit benefit_;
@@ -396,7 +397,7 @@ PolicyInfo wagomu() {
       .source = paper,
       .parameters = parameters(),
       .make = [](const Parameters& p) -> std::shared_ptr<Policy> {
-        return std::make_shared<Wagomu>(chosen<Strategy>(p, "strategy", kStrategyWords), p);
+        return std::make_shared<Wagomu>(chosen<WagomuStrategy>(p, "strategy", kStrategyWords), p);
       }};
   info.parameters.insert(
       info.parameters.begin(),
@@ -415,7 +416,7 @@ PolicyInfo keeppref() {
           .source = "Zojer, Posner and Oezden 2026, arXiv 2602.17318",
           .parameters = parameters(),
           .make = [](const Parameters& p) -> std::shared_ptr<Policy> {
-            return std::make_shared<Wagomu>(Strategy::keep_pref, p);
+            return std::make_shared<Wagomu>(WagomuStrategy::keep_pref, p);
           }};
 }
 

@@ -23,7 +23,7 @@
 namespace ductile {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 using What = Circumstance::What;
 using Other = Circumstance::Other;
@@ -1082,28 +1082,28 @@ std::string to_text(const Explanation& explanation, const Explainer::TimeText& c
 
 std::string to_json(const Explanation& explanation) {
   const auto rows = [](const std::vector<Explained>& lines) {
-    Json array = Json::array();
+    OrderedJson array = OrderedJson::array();
     for (const Explained& line : lines) {
-      Json row{{"time_s", to_seconds(line.at)}, {"what", line.what}};
-      row["reason"] = line.reason.empty() ? Json() : Json(line.reason);
+      OrderedJson row{{"time_s", to_seconds(line.at)}, {"what", line.what}};
+      row["reason"] = line.reason.empty() ? OrderedJson() : OrderedJson(line.reason);
       row["text"] = line.text;
       row["jobs"] = line.jobs;
       array.push_back(std::move(row));
     }
     return array;
   };
-  const Json object{{"job", explanation.job},
-                    {"asked", explanation.asked},
-                    {"state", explanation.state},
-                    {"history", rows(explanation.history)},
-                    {"now", rows(explanation.now)}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const OrderedJson object{{"job", explanation.job},
+                           {"asked", explanation.asked},
+                           {"state", explanation.state},
+                           {"history", rows(explanation.history)},
+                           {"now", rows(explanation.now)}};
+  return object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Explanation explanation_from_json(const Json& json) {
+Explanation explanation_from_json(const OrderedJson& json) {
   const auto lines = [&](const char* field) {
     std::vector<Explained> read;
-    for (const Json& row : json.at(field)) {
+    for (const OrderedJson& row : json.at(field)) {
       Explained line;
       line.at = Time(seconds(row.at("time_s").get<double>()));
       line.what = row.at("what");
@@ -1119,7 +1119,7 @@ Explanation explanation_from_json(const Json& json) {
   read.job = json.at("job");
   read.asked = json.at("asked");
   read.state = json.at("state");
-  if (const Json reason = json.value("queue_reason", Json()); reason.is_string()) {
+  if (const OrderedJson reason = json.value("queue_reason", OrderedJson()); reason.is_string()) {
     read.queue_reason = reason;
   }
   read.history = lines("history");

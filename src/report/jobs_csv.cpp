@@ -12,7 +12,7 @@
 namespace ductile {
 namespace {
 
-constexpr std::string_view kHeader =
+constexpr std::string_view kJobsHeader =
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,"
     "success,final_state,starting_time,execution_time,finish_time,waiting_time,turnaround_time,"
     "stretch,allocated_resources,consumed_energy,metadata,"
@@ -44,7 +44,7 @@ JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
 }
 
 void JobsCsv::on_begin(const Core& core) {
-  file_.text() += kHeader;
+  file_.text() += kJobsHeader;
   const Platform& platform = core.state().platform;
   is_power_known_ = platform.all_idle_w() > 0 || platform.says_what_jobs_draw() ||
                     std::ranges::any_of(workload_.adaptive, [](const AdaptiveJob& its) {

@@ -16,6 +16,7 @@
 #include "report/csv_reader.hpp"
 #include "report/nodes_csv.hpp"
 #include "report/packed.hpp"
+#include "report/resizes_csv.hpp"
 #include "report/series.hpp"
 
 namespace ductile {
@@ -154,6 +155,25 @@ Json series_json(const fs::path& path) {
   return table.json();
 }
 
+Json resizes_json(const fs::path& path, const Bars::Places& places) {
+  const auto place_of = [&](std::uint64_t job) {
+    const auto at = places.find(job);
+    return at == places.end() ? kNone : at->second;
+  };
+  std::vector<Resize> resizes = read_resizes(path);
+  std::ranges::stable_sort(resizes, {}, &Resize::at);
+  Packed table({"at", "until", "job", "before", "ordered", "after", "reason", "for", "outcome"});
+  for (const Resize& row : resizes) {
+    const std::int64_t job = place_of(row.job);
+    if (job == kNone) continue;
+    // One that was never answered took no time.
+    table.add({us(row.at), us(row.until.value_or(row.at)), job, row.before, row.ordered, row.after,
+               table.word("reason", row.reason), row.for_job ? place_of(*row.for_job) : kNone,
+               table.word("outcome", word(row.outcome))});
+  }
+  return table.json();
+}
+
 Json corridor_json(const fs::path& path) {
   Json lines = Json::array();
   for (const CorridorLine& line : read_corridor_csv(path)) {
@@ -277,6 +297,9 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   json["makespan_s"] = summary.makespan_s;
   json["jobs"] = ran.json();
   json["allocations"] = bars.json();
+  if (const fs::path path = folder / "resizes.csv"; fs::exists(path)) {
+    json["resizes"] = resizes_json(path, places);
+  }
   if (const fs::path path = folder / "series.csv"; fs::exists(path)) {
     json["series"] = series_json(path);
   }

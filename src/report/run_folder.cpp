@@ -69,19 +69,21 @@ RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& worklo
       corridor_(std::move(corridor)),
       jobs_(folder / "jobs.csv", workload),
       allocations_(folder / "allocations.csv", workload),
+      resizes_(folder / "resizes.csv", workload),
       decisions_(folder / "decisions.csv", workload),
       trace_(folder / "trace.json", workload),
       series_(workload),
       nodes_(folder / "nodes.csv") {}
 
 void RunFolder::add_observers(std::vector<Observer*>& observers) {
-  observers.insert(observers.end(),
-                   {&jobs_, &allocations_, &decisions_, &trace_, &series_, &nodes_, &choices_});
+  observers.insert(observers.end(), {&jobs_, &allocations_, &resizes_, &decisions_, &trace_,
+                                     &series_, &nodes_, &choices_});
 }
 
 void RunFolder::finish(const Summary& summary) {
   jobs_.commit();
   allocations_.commit();
+  resizes_.commit();
   decisions_.commit();
   nodes_.commit();
   trace_.commit(series_);

@@ -16,6 +16,7 @@
 #include "report/jobs_csv.hpp"
 #include "report/nodes_csv.hpp"
 #include "report/page.hpp"
+#include "report/resizes_csv.hpp"
 #include "report/series.hpp"
 #include "simulation/simulation.hpp"
 
@@ -23,13 +24,14 @@ namespace ductile {
 
 /// All files that there may be in the folder of a run.
 inline constexpr std::array<std::string_view, 11> kRunFiles{
-    "report.html", "jobs.csv",     "allocations.csv", "resizes.csv",  "decisions.csv", "choices.csv",
-    "nodes.csv",   "corridor.csv", "series.csv",      "summary.json", "trace.json"};
+    "report.html",   "jobs.csv",     "allocations.csv", "resizes.csv",
+    "decisions.csv", "choices.csv",  "nodes.csv",       "corridor.csv",
+    "series.csv",    "summary.json", "trace.json"};
 
-/// Writes jobs.csv, allocations.csv, decisions.csv, series.csv, trace.json, report.html and
-/// summary.json; of a portfolio that chose choices.csv, with a corridor of power corridor.csv, and
-/// where nodes were not all there nodes.csv. Each appears when it is complete. Throws RunError
-/// where the system refuses to write.
+/// Writes jobs.csv, allocations.csv, resizes.csv, decisions.csv, series.csv, trace.json,
+/// report.html and summary.json; of a portfolio that chose choices.csv, with a corridor of power
+/// corridor.csv, and where nodes were not all there nodes.csv. Each appears when it is complete.
+/// Throws RunError where the system refuses to write.
 class RunFolder {
  public:
   /// Makes the folder; InputError if that is not possible.
@@ -47,6 +49,7 @@ class RunFolder {
   std::vector<CorridorLine> corridor_;
   JobsCsv jobs_;
   AllocationsCsv allocations_;
+  ResizesCsv resizes_;
   DecisionsCsv decisions_;
   ChromeTrace trace_;
   Series series_;

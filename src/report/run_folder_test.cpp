@@ -51,7 +51,7 @@ TEST(RunFolder, FilesOfARunByHand) {
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
   EXPECT_THAT(names,
               testing::ElementsAre("allocations.csv", "decisions.csv", "jobs.csv", "report.html",
-                                   "series.csv", "summary.json", "trace.json"));
+                                   "resizes.csv", "series.csv", "summary.json", "trace.json"));
   EXPECT_EQ(content(folder / "jobs.csv"),
             "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
             "requested_time,success,final_state,starting_time,execution_time,finish_time,"
@@ -158,8 +158,8 @@ TEST(RunFolder, TheSameRunGivesTheSameBytes) {
   const fs::path a = fresh_folder("same_a"), b = fresh_folder("same_b");
   write_run(a, small_workload(), small_settings());
   write_run(b, small_workload(), small_settings());
-  for (const char* file : {"jobs.csv", "allocations.csv", "decisions.csv", "series.csv",
-                           "trace.json", "report.html"}) {
+  for (const char* file : {"jobs.csv", "allocations.csv", "resizes.csv", "decisions.csv",
+                           "series.csv", "trace.json", "report.html"}) {
     EXPECT_EQ(content(a / file), content(b / file)) << file;
   }
 }

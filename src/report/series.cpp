@@ -19,7 +19,7 @@
 namespace ductile {
 namespace {
 
-constexpr std::string_view kHeader =
+constexpr std::string_view kSeriesHeader =
     "time,held,idle,claimed,out_of_service,pending,running,adaptive";
 // Where power is known.
 constexpr std::string_view kPowerHeader = ",power_w,power_cap_w";
@@ -111,7 +111,7 @@ void write_series(const std::filesystem::path& path, const std::vector<Sample>& 
   OutputFile file(path);
   std::string& text = file.text();
   const bool has_power = std::ranges::any_of(samples, &Sample::has_power);
-  text.append(kHeader).append(has_power ? kPowerHeader : "").append("\n");
+  text.append(kSeriesHeader).append(has_power ? kPowerHeader : "").append("\n");
   for (const Sample& s : samples) {
     append_seconds(text, s.at);
     fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{},{}", s.held, s.idle, s.claimed,
@@ -135,7 +135,7 @@ std::vector<Sample> read_series(const std::filesystem::path& path) {
     if (number == 1) {
       has_power = line.ends_with(kPowerHeader);
       if (has_power) line.resize(line.size() - kPowerHeader.size());
-      if (line == kHeader) continue;
+      if (line == kSeriesHeader) continue;
       throw InputError({path.string(), 1, ""}, "is no time series of ours", remedy);
     }
     double time_s = 0;

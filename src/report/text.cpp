@@ -25,18 +25,18 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kRemedy = "give a folder that `simulate --out` wrote";
+constexpr const char* kFolderRemedy = "give a folder that `simulate --out` wrote";
 
-std::string value_text(const std::string& value) { return json_text(value); }
-std::string value_text(bool value) { return value ? "true" : "false"; }
-std::string value_text(double value) { return number_text(value); }
+std::string json_value(const std::string& value) { return json_text(value); }
+std::string json_value(bool value) { return value ? "true" : "false"; }
+std::string json_value(double value) { return number_text(value); }
 template <class Integer>
-requires std::is_integral_v<Integer> std::string value_text(Integer value) {
+requires std::is_integral_v<Integer> std::string json_value(Integer value) {
   return std::to_string(value);
 }
 template <class Value>
-std::string value_text(const std::optional<Value>& value) {
-  return value ? value_text(*value) : "null";
+std::string json_value(const std::optional<Value>& value) {
+  return value ? json_value(*value) : "null";
 }
 
 template <class Field>
@@ -65,7 +65,7 @@ std::string delays_text(const char* kind, const std::map<Who, DelayFigures>& del
   for (const auto& [who, its] : delays) {
     text += fmt::format(
         "{}{{\"{}\": {}, \"jobs\": {}, \"delay_s\": {}, \"suffered_s\": {}, \"caused_s\": {}}}",
-        text.empty() ? "" : ", ", kind, value_text(who), its.jobs, number_text(its.delay_s),
+        text.empty() ? "" : ", ", kind, json_value(who), its.jobs, number_text(its.delay_s),
         number_text(its.suffered_s), number_text(its.caused_s));
   }
   return "[" + text + "]";
@@ -151,7 +151,7 @@ std::string to_json(const Summary& summary) {
   std::string text = figures_json(summary);
   text.pop_back();  // its end
   visit_measurements(summary, [&](const char* name, const auto& field) {
-    text += fmt::format(", \"{}\": {}", name, value_text(field));
+    text += fmt::format(", \"{}\": {}", name, json_value(field));
   });
   return text + "}";
 }
@@ -159,7 +159,7 @@ std::string to_json(const Summary& summary) {
 std::string figures_json(const Summary& summary) {
   std::string text = "{";
   const auto write = [&](const char* name, const auto& field) {
-    text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", name, value_text(field));
+    text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", name, json_value(field));
   };
   if (!summary.variant.empty()) write("variant", summary.variant);
   visit_figures(summary, write);
@@ -183,15 +183,15 @@ std::vector<ReadSummary> parse_summaries(std::string_view text, const std::strin
     }
     return result;
   } catch (const Json::exception& error) {
-    throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kRemedy);
+    throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kFolderRemedy);
   } catch (const std::invalid_argument& error) {
-    throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kRemedy);
+    throw InputError({.file = name}, std::string("is no summary: ") + error.what(), kFolderRemedy);
   }
 }
 
 std::vector<ReadSummary> read_summaries(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError({.file = path}, std::strerror(errno), kRemedy);
+  if (!file) throw InputError({.file = path}, std::strerror(errno), kFolderRemedy);
   return parse_summaries(std::string(std::istreambuf_iterator<char>(file), {}), path);
 }
 

@@ -76,9 +76,9 @@ Nodes next_size(const Pass& pass, const Worth& worth, Nodes n, Nodes most, const
 }
 
 /// One hand-out. What jobs get is written when all of it is known.
-class HandingOut {
+class HandingOutByValue {
  public:
-  HandingOut(Pass& pass, Worths& worths, const HandOutByValue& how)
+  HandingOutByValue(Pass& pass, Worths& worths, const HandOutByValue& how)
       : pass_(pass), worths_(worths), how_(how), idle_(pass.idle()) {
     if (pass.cell_count() > 1) {
       for (std::uint32_t cell = 0; cell < pass.cell_count(); ++cell) {
@@ -295,7 +295,7 @@ struct Holder {
 }  // namespace
 
 void hand_out_by_value(Pass& pass, Worths& worths, const HandOutByValue& how) {
-  if (pass.idle() > 0) HandingOut(pass, worths, how)();
+  if (pass.idle() > 0) HandingOutByValue(pass, worths, how)();
 }
 
 void rebalance(Pass& pass, Worths& worths, std::uint32_t moves, Benefit benefit) {

@@ -11,13 +11,13 @@
 namespace ductile {
 namespace {
 
-constexpr double kMost = 1e9;
+constexpr double kMostWatts = 1e9;
 constexpr const char* kBounds = "write watts from 0 to 1e9; the upper bound may be inf";
 
 std::optional<double> read_bound(std::string_view word, bool is_upper) {
   if (is_upper && word == "inf") return std::numeric_limits<double>::infinity();
   const auto watts = parse_number<double>(word);
-  return watts && *watts >= 0 && *watts <= kMost ? watts : std::nullopt;
+  return watts && *watts >= 0 && *watts <= kMostWatts ? watts : std::nullopt;
 }
 
 }  // namespace

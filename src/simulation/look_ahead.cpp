@@ -11,7 +11,7 @@ namespace ductile {
 namespace {
 
 constexpr Duration kBound = whole_seconds(10);  // of slowdowns
-constexpr double kMost = 1e12;                  // of a figure, as in records
+constexpr double kMostOfFigure = 1e12;          // of a figure, as in records
 
 /// The core as it is looked at: it keeps no records, and only the first jobs in the queue are
 /// there, all others are held.
@@ -45,8 +45,8 @@ Outlook outlook_of(const Lived& lived, const Core& core) {
     if (!its.runs) longest = std::max(longest, start - spec.submitted);
   }
   const auto jobs = static_cast<double>(std::max<std::size_t>(lived.jobs.size(), 1));
-  return {.turnaround_s = std::min(static_cast<double>(turnaround) / (jobs * 1e6), kMost),
-          .slowdown = std::min(slowdown / jobs, kMost),
+  return {.turnaround_s = std::min(static_cast<double>(turnaround) / (jobs * 1e6), kMostOfFigure),
+          .slowdown = std::min(slowdown / jobs, kMostOfFigure),
           .longest_wait_s = to_seconds(longest)};
 }
 
@@ -66,7 +66,8 @@ double score_of(const Outlook& its, const Outlook& ruling, const Portfolio& port
   const double sum = weights.turnaround_s * ratio(its.turnaround_s, ruling.turnaround_s) +
                      weights.slowdown * ratio(its.slowdown, ruling.slowdown) +
                      weights.longest_wait_s * ratio(its.longest_wait_s, ruling.longest_wait_s);
-  return std::min(sum / (weights.turnaround_s + weights.slowdown + weights.longest_wait_s), kMost);
+  return std::min(sum / (weights.turnaround_s + weights.slowdown + weights.longest_wait_s),
+                  kMostOfFigure);
 }
 
 /// Would it matter who rules? Somebody waits, or runs at a size that a policy may change.

@@ -14,11 +14,11 @@ namespace ductile {
 namespace {
 
 constexpr double kMillion = 1e6;
-constexpr double kMost = 1e9;
+constexpr double kMostMpiTime = 1e9;
 
 std::int64_t millionths(double value) {
   return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(std::floor(std::min(value, kMost) * kMillion + 0.5)));
+      1, static_cast<std::int64_t>(std::floor(std::min(value, kMostMpiTime) * kMillion + 0.5)));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -65,7 +65,7 @@ MtctTable read_mtct(const std::string& path) {
       fail("size", "'" + std::string(size_word) + "' is no number of nodes", "write one from 1 on");
     }
     const auto value = parse_number<double>(trimmed(line));
-    if (!value || *value <= 0 || *value > kMost) {
+    if (!value || *value <= 0 || *value > kMostMpiTime) {
       fail("mtct", "'" + std::string(trimmed(line)) + "' is not possible",
            "write time in MPI over time in computation, above 0 and up to 1e9");
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.hpp"
+#include "base/wide.hpp"
 #include "scheduling/core.hpp"
 #include "workload/workload.hpp"
 
@@ -26,6 +27,9 @@ class Observer {
   /// A start is about to have failed: the job leaves its nodes and waits again. The core still
   /// shows it as running.
   virtual void on_start_failed(Time, JobId, const Core&) {}
+  /// A job has paid for its resize under way: nodes times time, in node-microseconds. Comes before
+  /// the call that says how that ended. Only the world knows; a log does not.
+  virtual void on_paid(Time, JobId, Wide /*node_us*/, const Core&) {}
   /// The world changed a job's size, or left it as it was.
   virtual void on_resized(Time, JobId, Nodes /*before*/, const Core&) {}
   /// A job is about to end (or to wait again, `requeued`); the core still shows it as running, or

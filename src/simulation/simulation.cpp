@@ -291,7 +291,8 @@ class World {
   void note_speed(JobId id);
   void follow_companies();
   void send(JobId id, Time at, Answer answer);
-  double paid_node_s(JobId id) const;
+  void pay_so_far(JobId id);
+  void pay(JobId id, Duration time, Nodes nodes);
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
   struct Point {
     Time at;
@@ -346,6 +347,7 @@ class World {
   std::optional<Time> idles_since_{};  // the first pass of those that decided nothing
   std::uint64_t companies_ = 0;        // of the core: up to these paces are right
   SimulationCounts counts_;
+  Wide paid_ = 0;  // for resizes, in node-microseconds
 };
 
 SimulationCounts World::run() {
@@ -373,7 +375,8 @@ SimulationCounts World::run() {
       if (settings_.progress) settings_.progress(counts_.jobs_over, now_);
     }
   }
-  for (const JobId id : core_.state().running) counts_.reconfiguration_node_s += paid_node_s(id);
+  for (const JobId id : core_.state().running) pay_so_far(id);
+  counts_.reconfiguration_node_s = static_cast<double>(paid_) / 1e6;
   counts_.held_node_s = static_cast<double>(held) / 1e6;
   counts_.passes = core_.state().passes;
   counts_.jobs_left = jobs_.size() - counts_.jobs_over;
@@ -981,10 +984,17 @@ void World::order_resize(const Decision& decision) {
 }
 
 // For the resize under way, so far: from its pause on, all that the job holds.
-double World::paid_node_s(JobId id) const {
+void World::pay_so_far(JobId id) {
+  if (!core_.state().jobs.contains(id)) return;
   const Job& job = core_.job(id);
-  if (job.doing != Doing::resizing || run_of(id).pause >= now_) return 0;
-  return to_seconds(now_ - run_of(id).pause) * job.holding.count;
+  if (job.doing != Doing::resizing || run_of(id).pause >= now_) return;
+  pay(id, now_ - run_of(id).pause, job.holding.count);
+}
+
+void World::pay(JobId id, Duration time, Nodes nodes) {
+  const Wide node_us = Wide{time.count()} * nodes;
+  paid_ += node_us;
+  for (Observer* observer : observers_) observer->on_paid(now_, id, node_us, core_);
 }
 
 // Some size strictly between, if there is one.
@@ -1036,8 +1046,7 @@ void World::answer_resize(JobId id, Answer answer) {
     }
     run.left = run.reached = course.left_without(run.left, answer.saves);
     run.pause = kNever;
-    counts_.reconfiguration_node_s +=
-        to_seconds(answer.cost) * (std::max(answer.before, answer.now.count) + answer.replaced);
+    pay(id, answer.cost, std::max(answer.before, answer.now.count) + answer.replaced);
     run.size = answer.now.count;
   }
   const event::Resized resized{id, answer.decision, std::move(answer.now), retry, answer.cost};
@@ -1151,11 +1160,11 @@ bool World::resume(JobId id) {
 // -------------------------------------------------------------------------------
 
 void World::end(JobId id, EndState state, bool requeue) {
+  pay_so_far(id);
   for (Observer* observer : observers_) {
     observer->on_end(now_, id, truth(id), state, requeue, core_);
   }
   ++epochs_[index(id)];
-  counts_.reconfiguration_node_s += paid_node_s(id);
   counts_.killed_by_resizes += state == EndState::timeout && would_have_ended(id) ? 1 : 0;
   if (!requeue) {
     if (predicts(id)) predictions_.ending(core_.state(), id, now_);
@@ -1274,7 +1283,7 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       const Nodes before = run.size;
       const DecisionId answers = job.doing != Doing::nothing ? job.decision : DecisionId::none;
       const Duration paused = run.pause < now_ ? now_ - run.pause : Duration{};
-      counts_.reconfiguration_node_s += paid_node_s(id);
+      pay_so_far(id);
       // Progress is rounded, so it is counted where the core counts it, too.
       const bool may_be_slower =
           core_.state().cells.speeds_differ() || !core_.state().is_alone(job);

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::string_view kFirstLine = "ductile-adaptive 1";
 constexpr std::size_t kLongestLine = 256 << 10;
-constexpr std::size_t kEnough = 64 << 10;  // bytes to write at once
-constexpr const char* kAdvice = "a job is one line, see docs/formats/adaptive.md";
+constexpr std::size_t kAdaptiveEnough = 64 << 10;  // bytes to write at once
+constexpr const char* kAdaptiveAdvice = "a job is one line, see docs/formats/adaptive.md";
 constexpr std::int32_t kMostDelta = 0x7fffffff;
 constexpr std::string_view kAgain = "again", kSaves = "saves=";
 constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
@@ -298,7 +298,7 @@ class Names {
 template <class Take>
 void for_each_job(CompressedFile file, const std::string& name, bool may_ask, Accounts& accounts,
                   const Take& take) {
-  LineReader lines(file, name, kAdvice, nullptr, kLongestLine);
+  LineReader lines(file, name, kAdaptiveAdvice, nullptr, kLongestLine);
   std::uint32_t cores_per_node = 1;
   bool begun = false;
   std::string_view text;
@@ -624,7 +624,7 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
                        "give it fewer requests or phases, or a shorter table");
     }
     text += '\n';
-    if (text.size() >= kEnough) flush();
+    if (text.size() >= kAdaptiveEnough) flush();
   }
   flush();
 }

@@ -21,12 +21,12 @@
 namespace ductile {
 namespace {
 
-constexpr double kMostSeconds = 1e12;
-constexpr double kMostNodes = 2147483648.0;
+constexpr double kMostBatsimSeconds = 1e12;
+constexpr double kMostBatsimNodes = 2147483648.0;
 constexpr double kMostAmount = 1e30;  // flops or bytes
-constexpr double kMostId = 4294967295.0;
+constexpr double kMostBatsimId = 4294967295.0;
 constexpr std::uint64_t kMostName = 999'999'999'999'999'999;
-constexpr std::size_t kDeepest = 500;           // profiles within profiles
+constexpr std::size_t kDeepestProfiles = 500;   // profiles within profiles
 constexpr std::size_t kMostTimes = 10'000'000;  // of parts of profiles, in all
 
 enum class Kind : std::uint8_t { delay, parallel, homogeneous, total, composed };
@@ -62,9 +62,9 @@ struct Length {
   std::string unsupported{};
 };
 
-class Reader {
+class BatsimReader {
  public:
-  Reader(const nlohmann::json& json, std::string name, const BatsimRules& rules)
+  BatsimReader(const nlohmann::json& json, std::string name, const BatsimRules& rules)
       : top_(json, std::move(name)), rules_(rules) {}
 
   BatsimInput read();
@@ -91,13 +91,14 @@ class Reader {
   std::set<std::string> open_;                               // profiles that wait for their parts
 };
 
-BatsimInput Reader::read() {
+BatsimInput BatsimReader::read() {
   if (top_.object().contains("jobs_file")) {
     top_.fail("is a configuration of ElastiSim", "convert it with --from elastisim");
   }
   top_.know({"jobs", "profiles", "nb_res", "description", "command", "date"}, remarks_);
   input_.workload.name = top_.place().file;
-  if (top_.has("nb_res")) input_.nodes = static_cast<Nodes>(top_.at("nb_res").whole(1, kMostNodes));
+  if (top_.has("nb_res"))
+    input_.nodes = static_cast<Nodes>(top_.at("nb_res").whole(1, kMostBatsimNodes));
   top_.at("profiles").object();
   const JsonAt jobs = top_.at("jobs");
   for (std::size_t i = 0; i < jobs.size(); ++i) job(jobs.item(i));
@@ -109,11 +110,11 @@ BatsimInput Reader::read() {
   return std::move(input_);
 }
 
-std::string Reader::id_of(const JsonAt& json) {
+std::string BatsimReader::id_of(const JsonAt& json) {
   const JsonAt at = json.at("id");
   std::string id;
   if (at.value().is_number_integer()) {
-    id = fmt::format("{:.0f}", at.whole(0, kMostId));
+    id = fmt::format("{:.0f}", at.whole(0, kMostBatsimId));
   } else {
     id = at.text();
   }
@@ -125,14 +126,15 @@ std::string Reader::id_of(const JsonAt& json) {
   return id;
 }
 
-void Reader::job(const JsonAt& json) {
+void BatsimReader::job(const JsonAt& json) {
   json.know({"id", "subtime", "res", "walltime", "profile", "user", "group"}, remarks_);
   std::string id = id_of(json);
   WorkloadJob job;
-  job.submit = Time{seconds(json.at("subtime").number(0, kMostSeconds))};
-  job.nodes = static_cast<Nodes>(json.at("res").whole(1, kMostNodes));
+  job.submit = Time{seconds(json.at("subtime").number(0, kMostBatsimSeconds))};
+  job.nodes = static_cast<Nodes>(json.at("res").whole(1, kMostBatsimNodes));
   if (json.has("walltime")) {
-    const double walltime = json.at("walltime").number(-1, kMostSeconds);  // -1: there is none
+    const double walltime =
+        json.at("walltime").number(-1, kMostBatsimSeconds);  // -1: there is none
     job.walltime = seconds(std::max(walltime, 0.0));
   }
   if (job.walltime == Duration{}) ++input_.workload.walltime_unknown;
@@ -150,8 +152,9 @@ void Reader::job(const JsonAt& json) {
     ++input_.workload.skipped.no_runtime;
     return;
   }
-  if (!(time.seconds <= kMostSeconds)) {
-    profile.fail(fmt::format("takes more than {} s", kMostSeconds), "look at its repetitions");
+  if (!(time.seconds <= kMostBatsimSeconds)) {
+    profile.fail(fmt::format("takes more than {} s", kMostBatsimSeconds),
+                 "look at its repetitions");
   }
   job.runtime = std::max(seconds(time.seconds), kTick);  // what takes no time takes the shortest
   ids_.push_back(std::move(id));
@@ -159,7 +162,7 @@ void Reader::job(const JsonAt& json) {
 }
 
 // By their ids, if all are numbers; else from 1 in the order of the file.
-void Reader::number_jobs() {
+void BatsimReader::number_jobs() {
   std::vector<std::uint64_t> names;
   std::set<std::uint64_t> different;
   for (const std::string& id : ids_) {
@@ -175,15 +178,15 @@ void Reader::number_jobs() {
 }
 
 // Batsim does not know them; who writes workloads puts them there.
-std::uint32_t Reader::identity(const JsonAt& json, const char* key) {
+std::uint32_t BatsimReader::identity(const JsonAt& json, const char* key) {
   if (!json.has(key)) return 0;
   const JsonAt at = json.at(key);
-  if (at.value().is_number_integer()) return static_cast<std::uint32_t>(at.whole(0, kMostId));
+  if (at.value().is_number_integer()) return static_cast<std::uint32_t>(at.whole(0, kMostBatsimId));
   ++remarks_[fmt::format("'{}' is no number, and not read", key)];
   return 0;
 }
 
-Length Reader::length(const JsonAt& named, Nodes nodes) {
+Length BatsimReader::length(const JsonAt& named, Nodes nodes) {
   const std::string name = named.text();
   const auto known = lengths_.find({name, nodes});
   if (known != lengths_.end()) return known->second;
@@ -196,7 +199,7 @@ Length Reader::length(const JsonAt& named, Nodes nodes) {
     named.fail(fmt::format("profile '{}' is a part of itself", printable(name)),
                "take it out of its own sequence");
   }
-  if (open_.size() > kDeepest || lengths_.size() >= kMostTimes) {
+  if (open_.size() > kDeepestProfiles || lengths_.size() >= kMostTimes) {
     named.fail("there are too many profiles within profiles", "write fewer");
   }
   Length result = length_of(profiles.at(name.c_str()), nodes);
@@ -204,9 +207,9 @@ Length Reader::length(const JsonAt& named, Nodes nodes) {
   return lengths_[{name, nodes}] = std::move(result);
 }
 
-Length Reader::length_of(const JsonAt& profile, Nodes nodes) {
+Length BatsimReader::length_of(const JsonAt& profile, Nodes nodes) {
   const std::string type = profile.at("type").text();
-  if (profile.has("ret") && profile.at("ret").number(-kMostId, kMostId) != 0) {
+  if (profile.has("ret") && profile.at("ret").number(-kMostBatsimId, kMostBatsimId) != 0) {
     ++remarks_["profiles that fail in the end ('ret') are as any other"];
   }
   const auto kind = std::ranges::find(kKinds, type, &std::pair<std::string_view, Kind>::first);
@@ -215,7 +218,7 @@ Length Reader::length_of(const JsonAt& profile, Nodes nodes) {
   }
   switch (kind->second) {
     case Kind::delay:
-      return {profile.at("delay").number(0, kMostSeconds)};
+      return {profile.at("delay").number(0, kMostBatsimSeconds)};
     case Kind::parallel:
       return {seconds_of(parallel(profile, nodes), profile)};
     case Kind::homogeneous:
@@ -227,7 +230,7 @@ Length Reader::length_of(const JsonAt& profile, Nodes nodes) {
   return {};
 }
 
-Length Reader::composed(const JsonAt& profile, Nodes nodes) {
+Length BatsimReader::composed(const JsonAt& profile, Nodes nodes) {
   const double repeat = profile.has("repeat") ? profile.at("repeat").whole(1, kMostAmount)
                         : profile.has("nb")   ? profile.at("nb").whole(1, kMostAmount)
                                               : 1;
@@ -243,7 +246,7 @@ Length Reader::composed(const JsonAt& profile, Nodes nodes) {
 }
 
 // Each node's computation, and a matrix: rows send to columns.
-Amounts Reader::parallel(const JsonAt& profile, Nodes nodes) const {
+Amounts BatsimReader::parallel(const JsonAt& profile, Nodes nodes) const {
   const auto values = [&](const char* key, std::size_t size) -> std::optional<JsonAt> {
     if (!profile.has(key)) return std::nullopt;
     JsonAt at = profile.at(key);
@@ -275,7 +278,7 @@ Amounts Reader::parallel(const JsonAt& profile, Nodes nodes) const {
 }
 
 // The same for each node and each pair of nodes; of a total, their share of it.
-Amounts Reader::homogeneous(const JsonAt& profile, Nodes nodes, bool is_total) const {
+Amounts BatsimReader::homogeneous(const JsonAt& profile, Nodes nodes, bool is_total) const {
   const auto amount = [&](const char* key) {
     return profile.has(key) ? profile.at(key).number(0, kMostAmount) : 0;
   };
@@ -301,7 +304,7 @@ Amounts Reader::homogeneous(const JsonAt& profile, Nodes nodes, bool is_total) c
 }
 
 // All of a parallel task goes on at the pace of what takes longest.
-double Reader::seconds_of(const Amounts& amounts, const JsonAt& profile) const {
+double BatsimReader::seconds_of(const Amounts& amounts, const JsonAt& profile) const {
   const auto over = [&](double amount, double rate, const char* what, const char* option) {
     if (amount == 0) return 0.0;
     if (rate <= 0) {
@@ -329,7 +332,7 @@ BatsimInput read_batsim(const std::string& path, const BatsimRules& rules) {
 BatsimInput parse_batsim(std::string_view bytes, const std::string& name,
                          const BatsimRules& rules) {
   const nlohmann::json json = parse_json(bytes, name);
-  return Reader(json, name, rules).read();
+  return BatsimReader(json, name, rules).read();
 }
 
 void write_batsim(std::ostream& out, const Workload& workload, Nodes nodes, BatsimVersion version) {

@@ -18,7 +18,7 @@
 namespace ductile {
 namespace {
 
-void check(const CirneLikeModel& model) {
+void check_cirne_like(const CirneLikeModel& model) {
   check_count_of_jobs(model.jobs);
   if (model.max_size == 0 || model.max_size > model.nodes) {
     throw InputError(
@@ -31,7 +31,7 @@ void check(const CirneLikeModel& model) {
 }  // namespace
 
 Workload generate_cirne_like(const CirneLikeModel& model, std::uint64_t seed) {
-  check(model);
+  check_cirne_like(model);
   Workload workload;
   workload.name = "cirne_like, a surrogate for Cirne and Berman 2001";
   workload.jobs.reserve(model.jobs);
@@ -60,7 +60,7 @@ Workload generate_cirne_like(const CirneLikeModel& model, std::uint64_t seed) {
 
 namespace {
 
-constexpr std::array kParameters = {
+constexpr std::array kCirneLikeParameters = {
     ModelParameter{"jobs", ModelParameter::Kind::whole, "5000", 1, kMostOfModel, "",
                    "number of jobs"},
     ModelParameter{"nodes", ModelParameter::Kind::whole, "1024", 1, kMostOfModel, "nodes",
@@ -78,7 +78,7 @@ constexpr std::array kParameters = {
                    "run time over requested time, in the same words, at most 1; 1 for workload 2"},
 };
 
-CirneLikeModel model_of(const ModelChoice& choice) {
+CirneLikeModel cirne_like_model_of(const ModelChoice& choice) {
   return {.jobs = static_cast<std::uint64_t>(choice.number("jobs")),
           .nodes = static_cast<Nodes>(choice.number("nodes")),
           .load = choice.number("load"),
@@ -91,11 +91,11 @@ CirneLikeModel model_of(const ModelChoice& choice) {
 }  // namespace
 
 WorkloadModel cirne_like_model() {
-  return checked_model<model_of, check, generate_cirne_like>(
+  return checked_model<cirne_like_model_of, check_cirne_like, generate_cirne_like>(
       "cirne_like",
       "a surrogate for the model of Cirne and Berman 2001, whose coefficients are not known, "
       "for workloads 1, 2 and 5 of paper 004",
-      kParameters);
+      kCirneLikeParameters);
 }
 
 }  // namespace ductile

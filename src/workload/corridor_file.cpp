@@ -18,9 +18,9 @@ namespace ductile {
 namespace {
 
 // A machine's power is no more than 2^53 mW, so that a number of JSON is exact.
-constexpr double kMostNodes = 10'000'000, kMostNodeWatts = 1'000'000, kMostWatts = 1e12,
-                 kMostId = 9'007'199'254'740'992;
-static_assert(kMostNodes * kMostNodeWatts * 1000 <= CorridorProblem::kMostMilliwatts);
+constexpr double kMostCorridorNodes = 10'000'000, kMostNodeWatts = 1'000'000, kMostWatts = 1e12,
+                 kMostCorridorId = 9'007'199'254'740'992;
+static_assert(kMostCorridorNodes * kMostNodeWatts * 1000 <= CorridorProblem::kMostMilliwatts);
 static_assert(kMostWatts * 1000 <= CorridorProblem::kMostMilliwatts);
 
 /// Another name would be a limit that does not hold.
@@ -40,14 +40,14 @@ std::optional<Milliwatts> bound(const JsonAt& instance, const char* name) {
   return milliwatts(instance.at(name), kMostWatts);
 }
 
-class Reader {
+class CorridorReader {
  public:
-  explicit Reader(JsonAt instance) : instance_(std::move(instance)) {}
+  explicit CorridorReader(JsonAt instance) : instance_(std::move(instance)) {}
 
   CorridorInstance read() {
     know(instance_, {"nodes", "idle_w", "lower_w", "upper_w", "running", "waiting"});
     CorridorProblem& problem = its_.problem;
-    problem.nodes = static_cast<Nodes>(instance_.at("nodes").whole(1, kMostNodes));
+    problem.nodes = static_cast<Nodes>(instance_.at("nodes").whole(1, kMostCorridorNodes));
     problem.idle_mw = milliwatts(instance_.at("idle_w"));
     problem.lower_mw = bound(instance_, "lower_w");
     problem.upper_mw = bound(instance_, "upper_w");
@@ -99,12 +99,14 @@ class Reader {
 
   std::uint64_t id(const JsonAt& job) {
     const JsonAt at = job.at("id");
-    const auto its = static_cast<std::uint64_t>(at.whole(0, kMostId));
+    const auto its = static_cast<std::uint64_t>(at.whole(0, kMostCorridorId));
     if (!ids_.insert(its).second) at.fail("another job has it, too", "number each job of its own");
     return its;
   }
 
-  static Nodes size(const JsonAt& nodes) { return static_cast<Nodes>(nodes.whole(1, kMostNodes)); }
+  static Nodes size(const JsonAt& nodes) {
+    return static_cast<Nodes>(nodes.whole(1, kMostCorridorNodes));
+  }
 
   static SizeConstraint constraint(const JsonAt& job) {
     if (!job.has("constraint")) return {};
@@ -136,7 +138,7 @@ class Reader {
 CorridorInstance parse_corridor_instance(std::string_view line, const Place& place) {
   const std::string file = fmt::format("{}:{}", place.file, place.line);
   const nlohmann::json value = parse_json(line, file);
-  return Reader(JsonAt(value, file)).read();
+  return CorridorReader(JsonAt(value, file)).read();
 }
 
 std::string to_json(const CorridorProblem& problem, const CorridorSolution& solution) {

@@ -14,7 +14,7 @@
 namespace ductile {
 namespace {
 
-void check(const DowneyModel& model) {
+void check_downey(const DowneyModel& model) {
   check_count_of_jobs(model.jobs);
   if (model.max_parallelism > model.nodes) {
     throw InputError({.field = "max_parallelism"}, "is more than the machine has nodes",
@@ -41,7 +41,7 @@ double most_useful_nodes(double a, double sigma) {
 }
 
 Workload generate_downey(const DowneyModel& model, std::uint64_t seed) {
-  check(model);
+  check_downey(model);
   if (model.table == DowneyModel::Table::paper002) {
     Workload workload = generate_poisson({.jobs = model.jobs,
                                           .nodes = model.nodes,
@@ -96,7 +96,7 @@ Workload generate_downey(const DowneyModel& model, std::uint64_t seed) {
 
 namespace {
 
-constexpr std::array kParameters = {
+constexpr std::array kDowneyParameters = {
     ModelParameter{"table", ModelParameter::Kind::word, "1997", 0, 0, "",
                    "1997: jobs have work, an average parallelism and its variation; 002: run times "
                    "and sizes, as paper 002 has them",
@@ -133,7 +133,7 @@ constexpr std::array kParameters = {
                    "of a job of 002, in the words of work"},
 };
 
-DowneyModel model_of(const ModelChoice& choice) {
+DowneyModel downey_model_of(const ModelChoice& choice) {
   return {
       .table = static_cast<DowneyModel::Table>(choice.word("table")),
       .jobs = static_cast<std::uint64_t>(choice.number("jobs")),
@@ -153,11 +153,11 @@ DowneyModel model_of(const ModelChoice& choice) {
 }  // namespace
 
 WorkloadModel downey_model() {
-  return checked_model<model_of, check, generate_downey>(
+  return checked_model<downey_model_of, check_downey, generate_downey>(
       "downey",
       "moldable jobs of Downey 1997, of work and parallelism; with table=002 the rigid jobs "
       "that Lina et al. 2022 call so; the walltime is the run time",
-      kParameters);
+      kDowneyParameters);
 }
 
 }  // namespace ductile

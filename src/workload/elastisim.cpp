@@ -25,8 +25,8 @@
 namespace ductile {
 namespace {
 
-constexpr double kMostSeconds = 1e12;
-constexpr double kMostNodes = 1e9;
+constexpr double kMostElastisimSeconds = 1e12;
+constexpr double kMostElastisimNodes = 1e9;
 constexpr double kMostNumber = 1e30;
 constexpr Nodes kMostSizes = 65'536;                // of one job
 constexpr std::uint64_t kMostRequests = 1'000'000;  // evolving requests of one job
@@ -167,7 +167,7 @@ ElastisimInput JobsReader::read() {
     ++remarks_["allow_oversubscription: nodes are not shared"];
   }
   if (configuration.has("job_kill_grace_period") &&
-      configuration.at("job_kill_grace_period").number(0, kMostSeconds) > 0) {
+      configuration.at("job_kill_grace_period").number(0, kMostElastisimSeconds) > 0) {
     ++remarks_["job_kill_grace_period: jobs are killed at their walltime, if at all"];
   }
 
@@ -194,7 +194,7 @@ ElastisimInput JobsReader::read() {
 }
 
 Time JobsReader::submit_of(const JsonAt& json) {
-  return Time{seconds(json.at("submit_time").number(0, kMostSeconds))};
+  return Time{seconds(json.at("submit_time").number(0, kMostElastisimSeconds))};
 }
 
 void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint64_t name) {
@@ -247,8 +247,9 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
       }
     }
     total_s = whole_s[preferred];
-    if (!(*std::ranges::max_element(whole_s) <= kMostSeconds)) {
-      json.fail(fmt::format("takes more than {} s", kMostSeconds), "look at its iterations");
+    if (!(*std::ranges::max_element(whole_s) <= kMostElastisimSeconds)) {
+      json.fail(fmt::format("takes more than {} s", kMostElastisimSeconds),
+                "look at its iterations");
     }
     if (*type != JobType::rigid) phases(all, total_s, preferred, more);
     if (sizes_while_running(*type) || *type == JobType::evolving) {
@@ -286,7 +287,7 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
 // The sizes a job may have on this machine, if any.
 std::optional<SizeRange> JobsReader::sizes_of(const JsonAt& json, JobType type) {
   const auto nodes = [&](const char* key) {
-    return static_cast<Nodes>(json.at(key).whole(1, kMostNodes));
+    return static_cast<Nodes>(json.at(key).whole(1, kMostElastisimNodes));
   };
   SizeRange sizes;
   if (type == JobType::rigid) {
@@ -313,7 +314,8 @@ std::optional<SizeRange> JobsReader::sizes_of(const JsonAt& json, JobType type) 
 // Of each node: the most there may be, for schedulers here choose nodes only.
 std::uint32_t JobsReader::gpus_of(const JsonAt& json, JobType type) {
   const auto number = [&](const char* key) {
-    return json.has(key) ? static_cast<std::uint32_t>(json.at(key).whole(0, kMostNodes)) : 0;
+    return json.has(key) ? static_cast<std::uint32_t>(json.at(key).whole(0, kMostElastisimNodes))
+                         : 0;
   };
   if (type == JobType::rigid) return number("num_gpus_per_node");
   const std::uint32_t most = number("num_gpus_per_node_max");
@@ -327,7 +329,7 @@ std::uint32_t JobsReader::gpus_of(const JsonAt& json, JobType type) {
 void JobsReader::walltime(const JsonAt& json, WorkloadJob& job) {
   if (!json.has("walltime")) return;
   const JsonAt at = json.at("walltime");
-  job.walltime = seconds(at.number(0, kMostSeconds));
+  job.walltime = seconds(at.number(0, kMostElastisimSeconds));
   if (!at.value().is_number_unsigned()) {
     ++remarks_["a walltime that is no whole number is kept; ElastiSim 26c03fb has no limit then"];
   }
@@ -487,7 +489,7 @@ void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape,
     const auto iterations = static_cast<double>(iterations_of(*phase, shape.variables));
     for (shape.nodes = first; shape.nodes <= last; ++shape.nodes) {
       time_s.push_back(iterations * time_of(*phase, shape, machine));
-      if (!(time_s.back() <= kMostSeconds)) {
+      if (!(time_s.back() <= kMostElastisimSeconds)) {
         throw InputError(phase->place, "takes too long", "look at its iterations");
       }
     }

@@ -12,7 +12,7 @@
 namespace ductile {
 namespace {
 
-constexpr int kDeepest = 8;  // sequences in sequences: each is run twice for its time
+constexpr int kDeepestSequences = 8;  // sequences in sequences: each is run twice for its time
 
 using Type = ElastisimTask::Type;
 
@@ -100,7 +100,7 @@ class ModelReader {
 
  private:
   std::vector<ElastisimTask> tasks(const JsonAt& json, int depth) {
-    if (depth > kDeepest) json.fail("sequences are too deep in each other", "use fewer");
+    if (depth > kDeepestSequences) json.fail("sequences are too deep in each other", "use fewer");
     std::vector<ElastisimTask> list;
     for (std::size_t i = 0; i < json.size(); ++i) list.push_back(task(json.item(i), depth));
     return list;

@@ -18,7 +18,7 @@ using Type = ElastisimTask::Type;
 
 // In SimGrid's model of parallel tasks a flow has at most this many bytes under way there and back.
 constexpr double kWindowBytes = 4194304;
-constexpr double kMostSeconds = 1e12;
+constexpr double kMostTaskSeconds = 1e12;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // The most of anything that one way has to carry.
@@ -408,7 +408,7 @@ double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const Simgrid
   TaskTimer(shape, machine).run(phase.tasks, ranks);
   ranks.wait_for_background();
   const double time_s = *std::ranges::max_element(ranks.now);
-  if (!(time_s <= kMostSeconds)) {
+  if (!(time_s <= kMostTaskSeconds)) {
     throw InputError(phase.place, fmt::format("takes {} seconds on {} nodes", time_s, shape.nodes),
                      "look at its amounts, and at the platform's speeds and bandwidths");
   }

@@ -21,9 +21,9 @@ namespace {
 constexpr std::int64_t kWhole = 100'000;  // of `EspType::fraction`
 
 // What a draw of Stream::workload is about. (Other models draw for jobs there, by their numbers.)
-enum class About : std::uint64_t { order = 1, malleable, evolving, serial };
+enum class EspDraw : std::uint64_t { order = 1, malleable, evolving, serial };
 
-Draws draws_of(std::uint64_t seed, About about) {
+Draws draws_of(std::uint64_t seed, EspDraw about) {
   return {seed, Stream::workload, static_cast<std::uint64_t>(about)};
 }
 
@@ -242,7 +242,7 @@ std::vector<Draft> in_random_order(std::uint64_t seed) {
   for (std::size_t row = 0; row < kEspTypes.size(); ++row) {
     jobs.insert(jobs.end(), static_cast<std::size_t>(kEspTypes[row].count), Draft{.row = row});
   }
-  Draws draws = draws_of(seed, About::order);
+  Draws draws = draws_of(seed, EspDraw::order);
   for (std::size_t left = jobs.size(); left > 1; --left) {  // Fisher and Yates
     std::swap(jobs[left - 1], jobs[draws.below(left)]);
   }
@@ -377,8 +377,8 @@ std::int64_t esp_evolving_runtime_s(const EspType& type) {
 }
 
 EspSets esp_sets(const EspModel& model, std::uint64_t seed) {
-  const EspTypeSet evolving = draw(evolving_choices(model), draws_of(seed, About::evolving));
-  return {draw(choices(model, model.malleable, evolving), draws_of(seed, About::malleable)),
+  const EspTypeSet evolving = draw(evolving_choices(model), draws_of(seed, EspDraw::evolving));
+  return {draw(choices(model, model.malleable, evolving), draws_of(seed, EspDraw::malleable)),
           evolving};
 }
 
@@ -441,7 +441,7 @@ Workload generate_esp(const EspModel& model, std::uint64_t seed) {
     }
     if (malleable && model.most_serial > 0) {
       Draws draws(seed, Stream::workload,
-                  mixed(static_cast<std::uint64_t>(About::serial)) ^ job.name);
+                  mixed(static_cast<std::uint64_t>(EspDraw::serial)) ^ job.name);
       const double serial = draws.uniform(model.least_serial, model.most_serial);
       more.speedup = more.believed.speedup = {Speedup::Kind::amdahl, serial};
     }

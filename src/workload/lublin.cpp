@@ -21,10 +21,10 @@ constexpr double kLongestRuntime = 12;  // logarithm of s: two days; longer ones
 constexpr double kLongestGap = 13;      // the same of gaps: five days
 
 // What a draw is about.
-enum class About : std::uint64_t { gap = 1, job };
+enum class LublinDraw : std::uint64_t { gap = 1, job };
 
 // Of the `number`-th job of a type.
-Draws draws_of(std::uint64_t seed, About about, std::size_t type, std::uint64_t number) {
+Draws draws_of(std::uint64_t seed, LublinDraw about, std::size_t type, std::uint64_t number) {
   return {seed, Stream::workload, mixed(2 * static_cast<std::uint64_t>(about) + type) ^ number};
 }
 
@@ -59,7 +59,7 @@ class Jobs {
 
   const WorkloadJob& at(std::size_t number) {
     while (jobs_.size() <= number) {
-      Draws draws = draws_of(seed_, About::job, type_, jobs_.size());
+      Draws draws = draws_of(seed_, LublinDraw::job, type_, jobs_.size());
       WorkloadJob& job = jobs_.emplace_back();
       job.nodes = draw_size(table_, machine_, draws);
       job.runtime = job.walltime = draw_runtime(table_, job.nodes, draws);
@@ -94,7 +94,7 @@ class Times {
     next();
   }
   void next() {
-    Draws draws = draws_of(seed_, About::gap, type_, number_++);
+    Draws draws = draws_of(seed_, LublinDraw::gap, type_, number_++);
     double x = 0;
     do {
       x = draws.gamma(table_.a_arr * table_.arar, table_.b_arr * barr_);
@@ -203,7 +203,7 @@ Workload generate_lublin(const LublinModel& model, std::uint64_t seed) {
 
 namespace {
 
-constexpr std::array kParameters = {
+constexpr std::array kLublinParameters = {
     ModelParameter{"jobs", ModelParameter::Kind::whole, "10000", 1, kMostOfModel, "",
                    "number of jobs"},
     ModelParameter{"nodes", ModelParameter::Kind::whole, "128", 1, kMostOfModel, "nodes",
@@ -225,7 +225,7 @@ constexpr std::array kParameters = {
                    "1.5 of 128 nodes, which the paper has, for every machine is ours"},
 };
 
-LublinModel model_of(const ModelChoice& choice) {
+LublinModel lublin_model_of(const ModelChoice& choice) {
   return {.jobs = static_cast<std::uint64_t>(choice.number("jobs")),
           .nodes = static_cast<Nodes>(choice.number("nodes")),
           .types = static_cast<LublinModel::Types>(choice.word("types")),
@@ -236,16 +236,16 @@ LublinModel model_of(const ModelChoice& choice) {
           .interactive_below = choice.number("interactive_below")};
 }
 
-void check(const LublinModel& model) { check_count_of_jobs(model.jobs); }
+void check_lublin(const LublinModel& model) { check_count_of_jobs(model.jobs); }
 
 }  // namespace
 
 WorkloadModel lublin_model() {
-  return checked_model<model_of, check, generate_lublin>(
+  return checked_model<lublin_model_of, check_lublin, generate_lublin>(
       "lublin",
       "rigid jobs as Lublin and Feitelson 2003 model them: sizes, run times that go with them, "
       "arrivals that follow the day; the walltime is the run time",
-      kParameters);
+      kLublinParameters);
 }
 
 }  // namespace ductile

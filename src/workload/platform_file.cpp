@@ -24,11 +24,11 @@ constexpr std::size_t kMostPartitions = 32;
 constexpr std::size_t kMostCells = 64;
 constexpr std::size_t kMostReservations = 32;
 constexpr std::size_t kLongestName = 63;
-constexpr Nodes kMostNodes = Nodes{1} << 24;
+constexpr Nodes kMostPlatformNodes = Nodes{1} << 24;
 
-class Reader {
+class PlatformReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit PlatformReader(const std::string& file) : file_(file) {}
 
   PlatformFile read(const toml::table& root) {
     for (const auto& [key, node] : root) {
@@ -170,9 +170,9 @@ class Reader {
 
   NodeSet nodes(const std::string& field, const toml::node& node) const {
     const std::optional<NodeSet> set = nodes_of_text(field, node, "are no nodes");
-    if (set->parts.back().last >= kMostNodes) {
+    if (set->parts.back().last >= kMostPlatformNodes) {
       fail(node, field, fmt::format("{} is no number of a node", set->parts.back().last),
-           fmt::format("write numbers below {}", kMostNodes));
+           fmt::format("write numbers below {}", kMostPlatformNodes));
     }
     return *set;
   }
@@ -188,7 +188,7 @@ class Reader {
       if (field == "name") {
         its.name = name(field, node);
       } else if (field == "count") {
-        count = whole<Nodes>(field, node, 1, kMostNodes);
+        count = whole<Nodes>(field, node, 1, kMostPlatformNodes);
       } else if (field == "nodes") {
         its.nodes = nodes(field, node);
       } else if (field == "cores") {
@@ -278,8 +278,8 @@ class Reader {
     std::uint64_t all = taken.count();
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       all += counts_[i];
-      if (all > kMostNodes) {
-        fail(*at_[i], "count", fmt::format("there are more than {} nodes", kMostNodes),
+      if (all > kMostPlatformNodes) {
+        fail(*at_[i], "count", fmt::format("there are more than {} nodes", kMostPlatformNodes),
              "have fewer");
       }
     }
@@ -570,7 +570,7 @@ class Reader {
 }  // namespace
 
 PlatformFile read_platform_file(const std::string& path) {
-  return Reader(path).read(read_toml(path, "give the name of a platform file"));
+  return PlatformReader(path).read(read_toml(path, "give the name of a platform file"));
 }
 
 Platform read_platform_to_serve(const std::string& path) {
@@ -582,7 +582,7 @@ Platform read_platform_to_serve(const std::string& path) {
 }
 
 PlatformFile parse_platform_file(std::string_view bytes, const std::string& name) {
-  return Reader(name).read(parse_toml(bytes, name));
+  return PlatformReader(name).read(parse_toml(bytes, name));
 }
 
 }  // namespace ductile

@@ -36,7 +36,7 @@ Workload generate_poisson(const PoissonModel& model, std::uint64_t seed) {
 
 namespace {
 
-constexpr std::array kParameters = {
+constexpr std::array kPoissonParameters = {
     ModelParameter{"jobs", ModelParameter::Kind::whole, "10000", 1, kMostOfModel, "",
                    "number of jobs"},
     ModelParameter{"nodes", ModelParameter::Kind::whole, "500", 1, kMostOfModel, "nodes",
@@ -53,7 +53,7 @@ constexpr std::array kParameters = {
                    "longer run times are cut to this"},
 };
 
-PoissonModel model_of(const ModelChoice& choice) {
+PoissonModel poisson_model_of(const ModelChoice& choice) {
   return {.jobs = static_cast<std::uint64_t>(choice.number("jobs")),
           .nodes = static_cast<Nodes>(choice.number("nodes")),
           .load = choice.number("load"),
@@ -62,16 +62,16 @@ PoissonModel model_of(const ModelChoice& choice) {
           .max_runtime_s = choice.number("max_runtime")};
 }
 
-void check(const PoissonModel& model) { check_count_of_jobs(model.jobs); }
+void check_poisson(const PoissonModel& model) { check_count_of_jobs(model.jobs); }
 
 }  // namespace
 
 WorkloadModel poisson_model() {
-  return checked_model<model_of, check, generate_poisson>(
+  return checked_model<poisson_model_of, check_poisson, generate_poisson>(
       "poisson",
       "rigid jobs with Poisson arrivals, and sizes and run times of distributions that one "
       "chooses; the walltime is the run time",
-      kParameters);
+      kPoissonParameters);
 }
 
 }  // namespace ductile

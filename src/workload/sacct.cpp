@@ -25,7 +25,7 @@ constexpr const char* kCall =
     "--endtime=2024-02-01 --format=JobID,User,Group,Partition,QOS,State,Submit,Eligible,Start,End,"
     "ElapsedRaw,Timelimit,NNodes,ReqCPUS,AllocCPUS,ReqMem`";
 constexpr std::int64_t kMostCount = std::int64_t{1} << 31;
-constexpr std::int64_t kMostSeconds = 1'000'000'000'000;
+constexpr std::int64_t kMostSacctSeconds = 1'000'000'000'000;
 constexpr std::int64_t kMostMemoryKb = std::int64_t{1} << 50;
 
 // The columns that are read; any other one is passed over.
@@ -48,12 +48,12 @@ enum Column : std::uint8_t {
   kReqCpus,
   kAllocTres,
   kReqMem,
-  kUser,
+  kUserName,
   kUid,
-  kGroup,
+  kGroupName,
   kGid,
   kAccount,
-  kPartition,
+  kPartitionName,
   kQos,
   kColumns
 };
@@ -94,7 +94,7 @@ std::optional<Duration> parse_elapsed(std::string_view text) {
     // Days were turned into hours above.
     total = (i == 0 ? total : total * 60) + *number;
   }
-  if (total > kMostSeconds) return std::nullopt;
+  if (total > kMostSacctSeconds) return std::nullopt;
   return whole_seconds(total);
 }
 
@@ -163,16 +163,16 @@ constexpr std::array<Ending, 21> kEndings = {{
 }};
 
 // A job before users and partitions have numbers and its time a beginning.
-struct Record {
+struct SacctRecord {
   SwfLine line;
   std::int64_t submit = 0;  // s since 1970
   std::string user, group, queue, partition;
 };
 
-class Reader {
+class SacctReader {
  public:
-  Reader(CompressedFile file, const std::string& name, const SacctRules& rules,
-         const ReadProgress& progress)
+  SacctReader(CompressedFile file, const std::string& name, const SacctRules& rules,
+              const ReadProgress& progress)
       : file_(std::move(file)),
         name_(name),
         rules_(rules),
@@ -217,7 +217,7 @@ class Reader {
   std::array<std::optional<std::size_t>, kColumns> places_;
   std::size_t columns_ = 0;
   std::vector<std::string_view> fields_;
-  std::vector<Record> records_;
+  std::vector<SacctRecord> records_;
   SacctInput input_;
   std::map<std::string, std::uint64_t> remarks_;
 };
@@ -232,7 +232,7 @@ void split(std::string_view line, std::vector<std::string_view>& fields) {
   }
 }
 
-SacctInput Reader::read() {
+SacctInput SacctReader::read() {
   std::string_view line;
   const auto next = [&] {
     const bool is_there = lines_.next(line);
@@ -257,7 +257,7 @@ SacctInput Reader::read() {
   return finish();
 }
 
-void Reader::read_columns() {
+void SacctReader::read_columns() {
   columns_ = fields_.size();
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     for (std::size_t column = 0; column < kColumns; ++column) {
@@ -289,22 +289,22 @@ void Reader::read_columns() {
   }
 }
 
-std::optional<std::int64_t> Reader::time(Column column) const {
+std::optional<std::int64_t> SacctReader::time(Column column) const {
   const std::string_view value = text(column);
   if (is_unknown(value)) return std::nullopt;
   auto seconds = parse_date(value);
   if (!seconds) seconds = parse_number<std::int64_t>(value);  // SLURM_TIME_FORMAT=%s
-  if (!seconds || *seconds < 0 || *seconds > kMostSeconds) {
+  if (!seconds || *seconds < 0 || *seconds > kMostSacctSeconds) {
     fail(column, fmt::format("'{}' is no time", printable(value.substr(0, 40))),
          "print YYYY-MM-DDTHH:MM:SS, as sacct does by itself, or with SLURM_TIME_FORMAT=%s");
   }
   return *seconds == 0 ? std::nullopt : seconds;
 }
 
-std::optional<Duration> Reader::elapsed() const {
+std::optional<Duration> SacctReader::elapsed() const {
   if (has(kElapsedRaw) && !is_unknown(text(kElapsedRaw))) {
     const auto seconds = parse_number<std::int64_t>(text(kElapsedRaw));
-    if (!seconds || *seconds < 0 || *seconds > kMostSeconds) {
+    if (!seconds || *seconds < 0 || *seconds > kMostSacctSeconds) {
       fail_text(kElapsedRaw, "is no number of seconds");
     }
     return whole_seconds(*seconds);
@@ -315,7 +315,7 @@ std::optional<Duration> Reader::elapsed() const {
   return value;
 }
 
-std::optional<Duration> Reader::timelimit() {
+std::optional<Duration> SacctReader::timelimit() {
   const Column column = has(kTimelimit) ? kTimelimit : kTimelimitRaw;
   const std::string_view value = text(column);
   if (is_unknown(value) || same_word(value, "INVALID")) return std::nullopt;
@@ -325,7 +325,7 @@ std::optional<Duration> Reader::timelimit() {
   }
   if (column == kTimelimitRaw) {
     const auto minutes = parse_number<std::int64_t>(value);
-    if (!minutes || *minutes < 0 || *minutes > kMostSeconds / 60) {
+    if (!minutes || *minutes < 0 || *minutes > kMostSacctSeconds / 60) {
       fail_text(column, "is no number of minutes");
     }
     return whole_seconds(*minutes * 60);
@@ -336,7 +336,7 @@ std::optional<Duration> Reader::timelimit() {
 }
 
 // Sacct shortens large counts: "1.5K".
-std::int64_t Reader::count(Column column) const {
+std::int64_t SacctReader::count(Column column) const {
   std::string_view value = text(column);
   if (is_unknown(value)) return -1;
   double factor = 1;
@@ -353,7 +353,7 @@ std::int64_t Reader::count(Column column) const {
 }
 
 // Of "billing=4,cpu=4,mem=16G,node=1".
-std::int64_t Reader::tres(std::string_view what) const {
+std::int64_t SacctReader::tres(std::string_view what) const {
   std::string_view rest = text(kAllocTres);
   while (!rest.empty()) {
     const std::string_view item = next_part(rest, ',');
@@ -370,7 +370,7 @@ std::int64_t Reader::tres(std::string_view what) const {
 
 // KB of each processor. "4Gc" is for each CPU, "4Gn" for each node (before Slurm 21.08), "4G" for
 // the whole job.
-std::int64_t Reader::memory_kb(std::int64_t nodes, std::int64_t processors) const {
+std::int64_t SacctReader::memory_kb(std::int64_t nodes, std::int64_t processors) const {
   std::string_view value = text(kReqMem);
   if (is_unknown(value)) return -1;
   if (value.ends_with('?')) value.remove_suffix(1);
@@ -385,7 +385,7 @@ std::int64_t Reader::memory_kb(std::int64_t nodes, std::int64_t processors) cons
   return static_cast<std::int64_t>(std::min(std::ceil(each), static_cast<double>(kMostMemoryKb)));
 }
 
-void Reader::read_job() {
+void SacctReader::read_job() {
   const std::string_view id = text(kJobId);
   if (id.empty() || id.front() < '0' || id.front() > '9') {
     fail_text(kJobId, "is no job");
@@ -406,7 +406,7 @@ void Reader::read_job() {
     return;
   }
 
-  Record record;
+  SacctRecord record;
   SwfLine& line = record.line;
   line.status = ending == kEndings.end() ? -1 : ending->status;
   auto submit = rules_.from_eligible ? time(kEligible) : std::nullopt;
@@ -455,19 +455,19 @@ void Reader::read_job() {
   line.requested_memory_kb =
       memory_kb(nodes, by_nodes ? line.requested : (allocated > 0 ? allocated : requested));
 
-  record.user = first_of({kUser, kUid});
-  record.group = first_of({kGroup, kGid, kAccount});
+  record.user = first_of({kUserName, kUid});
+  record.group = first_of({kGroupName, kGid, kAccount});
   record.queue = text(kQos);
   // Before it starts a job may name several; it runs in one.
-  record.partition = text(kPartition);
+  record.partition = text(kPartitionName);
   records_.push_back(std::move(record));
 }
 
-SacctInput Reader::finish() {
-  std::ranges::stable_sort(records_, {}, &Record::submit);
+SacctInput SacctReader::finish() {
+  std::ranges::stable_sort(records_, {}, &SacctRecord::submit);
   Numbers users, groups, queues, partitions;
   const std::int64_t begin = records_.empty() ? 0 : records_.front().submit;
-  for (Record& record : records_) {
+  for (SacctRecord& record : records_) {
     record.line.number = input_.lines.size() + 1;
     record.line.submit = whole_seconds(record.submit - begin);
     record.line.user = users.of(record.user);
@@ -498,12 +498,12 @@ SacctInput Reader::finish() {
 
 SacctInput read_sacct(const std::string& path, const SacctRules& rules,
                       const ReadProgress& progress) {
-  return Reader(CompressedFile::open(path), path, rules, progress).read();
+  return SacctReader(CompressedFile::open(path), path, rules, progress).read();
 }
 
 SacctInput parse_sacct(std::string_view bytes, const std::string& name, const SacctRules& rules) {
   const ReadProgress none;
-  return Reader(CompressedFile::in_memory(bytes, name), name, rules, none).read();
+  return SacctReader(CompressedFile::in_memory(bytes, name), name, rules, none).read();
 }
 
 }  // namespace ductile

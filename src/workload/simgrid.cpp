@@ -17,8 +17,8 @@
 namespace ductile {
 namespace {
 
-constexpr double kMostNodes = 10'000'000;
-constexpr int kDeepest = 100;  // zones in zones
+constexpr double kMostSimgridNodes = 10'000'000;
+constexpr int kDeepestZones = 100;  // zones in zones
 
 // --- Numbers with units --------------------------------------------------------------------------
 
@@ -88,9 +88,9 @@ struct Route {
   NetworkPath path;
 };
 
-class Reader {
+class SimgridReader {
  public:
-  Reader(std::string_view text, const std::string& file, std::vector<std::string>& remarks)
+  SimgridReader(std::string_view text, const std::string& file, std::vector<std::string>& remarks)
       : text_(text), file_(file), remarks_(remarks) {}
 
   SimgridMachine read();
@@ -150,8 +150,8 @@ class Reader {
 };
 
 template <class Factor>
-double Reader::number(const Node& node, const std::string& field, std::string_view text,
-                      Factor factor, const char* example) const {
+double SimgridReader::number(const Node& node, const std::string& field, std::string_view text,
+                             Factor factor, const char* example) const {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const auto unit = static_cast<std::size_t>(end - text.data());
@@ -185,7 +185,7 @@ bool is_router_or_property(std::string_view name) {
          name == "zoneRoute" || name == "bypassRoute" || name == "bypassZoneRoute";
 }
 
-SimgridMachine Reader::read() {
+SimgridMachine SimgridReader::read() {
   pugi::xml_document document;
   const pugi::xml_parse_result result =
       document.load_buffer(text_.data(), text_.size(), pugi::parse_default, pugi::encoding_utf8);
@@ -207,8 +207,8 @@ SimgridMachine Reader::read() {
   return machine;
 }
 
-void Reader::zone(const Node& node, const std::string& name, int depth) {
-  if (depth > kDeepest) fail(node, "", "zones are too deep in each other", "use fewer");
+void SimgridReader::zone(const Node& node, const std::string& name, int depth) {
+  if (depth > kDeepestZones) fail(node, "", "zones are too deep in each other", "use fewer");
   const std::size_t first = groups_.size();
   std::optional<NetworkPath> backbone;
   for (const Node& child : node.children()) {
@@ -240,7 +240,7 @@ void Reader::zone(const Node& node, const std::string& name, int depth) {
 }
 
 // "100-227,300": how many that are.
-double Reader::count_of(const Node& cluster) const {
+double SimgridReader::count_of(const Node& cluster) const {
   const std::string_view radical = cluster.attribute("radical").value();
   double count = 0;
   for (std::string_view rest = radical;;) {
@@ -263,7 +263,7 @@ double Reader::count_of(const Node& cluster) const {
   }
 }
 
-Group Reader::compute_node(const Node& node, const std::string& zone) const {
+Group SimgridReader::compute_node(const Node& node, const std::string& zone) const {
   Group group;
   group.zone = zone;
   SimgridMachine& machine = group.machine;
@@ -330,7 +330,7 @@ bool is_wide(std::string_view parameters) {
   return true;
 }
 
-void Reader::cluster(const Node& node, const std::string& zone) {
+void SimgridReader::cluster(const Node& node, const std::string& zone) {
   if (only_serves(node, node.attribute("prefix").value())) return;
   Group group = compute_node(node, zone);
   group.count = count_of(node);
@@ -361,7 +361,7 @@ void Reader::cluster(const Node& node, const std::string& zone) {
   groups_.push_back(std::move(group));
 }
 
-void Reader::host(const Node& node, const std::string& zone) {
+void SimgridReader::host(const Node& node, const std::string& zone) {
   const std::string id = node.attribute("id").value();
   if (only_serves(node, id)) return;
   if (property(node, "batch_system") == "true") {
@@ -375,9 +375,9 @@ void Reader::host(const Node& node, const std::string& zone) {
   }
 }
 
-void Reader::link(const Node& node) { links_[node.attribute("id").value()] = path(node); }
+void SimgridReader::link(const Node& node) { links_[node.attribute("id").value()] = path(node); }
 
-void Reader::route(const Node& node) {
+void SimgridReader::route(const Node& node) {
   Route route{node.attribute("src").value(), node.attribute("dst").value(), {}};
   for (const Node& part : node.children("link_ctn")) {
     const auto found = links_.find(part.attribute("id").value());
@@ -401,15 +401,16 @@ void Reader::route(const Node& node) {
 }
 
 // The way between two places, each in zones in zones.
-NetworkPath Reader::between(const Group& group, const std::string& from, const std::string& to) {
+NetworkPath SimgridReader::between(const Group& group, const std::string& from,
+                                   const std::string& to) {
   const auto parent = [&](const std::string& place) {
     const auto found = inside_.find(place);
     return found == inside_.end() ? std::string() : found->second;
   };
   std::string a = from;
-  for (int up = 0; up <= kDeepest && !a.empty(); ++up, a = parent(a)) {
+  for (int up = 0; up <= kDeepestZones && !a.empty(); ++up, a = parent(a)) {
     std::string b = to;
-    for (int over = 0; over <= kDeepest && !b.empty(); ++over, b = parent(b)) {
+    for (int over = 0; over <= kDeepestZones && !b.empty(); ++over, b = parent(b)) {
       const auto found = std::ranges::find_if(
           routes_, [&](const Route& route) { return route.from == a && route.to == b; });
       if (found != routes_.end()) return found->path;
@@ -422,7 +423,7 @@ NetworkPath Reader::between(const Group& group, const std::string& from, const s
   return {};
 }
 
-SimgridMachine Reader::whole() {
+SimgridMachine SimgridReader::whole() {
   if (groups_.empty()) {
     throw InputError({.file = file_}, "there are no compute nodes in it",
                      "give it a <cluster>, or a <host> without batch_system and pfs_host");
@@ -449,9 +450,9 @@ SimgridMachine Reader::whole() {
     machine.files_use_link = machine.files_use_link && other.files_use_link;
     machine.link.latency_s = std::max(machine.link.latency_s, other.link.latency_s);
   }
-  if (count > kMostNodes) {
+  if (count > kMostSimgridNodes) {
     throw InputError({.file = file_}, fmt::format("it has {} nodes", count),
-                     fmt::format("use at most {}", kMostNodes));
+                     fmt::format("use at most {}", kMostSimgridNodes));
   }
   machine.nodes = static_cast<Nodes>(count);
 
@@ -478,7 +479,7 @@ SimgridMachine Reader::whole() {
 
 SimgridMachine parse_simgrid(std::string_view text, const std::string& file,
                              std::vector<std::string>& remarks) {
-  return Reader(text, file, remarks).read();
+  return SimgridReader(text, file, remarks).read();
 }
 
 }  // namespace ductile

@@ -27,15 +27,15 @@
 namespace ductile {
 namespace {
 
-constexpr const char* kAdvice = "SWF has 18 numbers on a line: is this a workload log?";
-constexpr std::size_t kEnough = 64 << 10;  // bytes to write at once
+constexpr const char* kSwfAdvice = "SWF has 18 numbers on a line: is this a workload log?";
+constexpr std::size_t kSwfEnough = 64 << 10;  // bytes to write at once
 constexpr std::size_t kLongestNotes = 64 << 10;
 
 constexpr std::int64_t kLongestTime = 1'000'000'000'000;  // s
 constexpr std::int64_t kMostProcessors = std::int64_t{1} << 31;
 constexpr std::int64_t kLargestNumber = 1'000'000'000'000'000'000;
 constexpr std::int64_t kLargestId = kLargestNumber - 1;
-constexpr std::size_t kMostJobs = index(JobId::none);
+constexpr std::size_t kMostSwfJobs = index(JobId::none);
 
 // The fields of a line; number 1 is index 0.
 enum Field : std::uint8_t {
@@ -133,7 +133,7 @@ bool parse_slowly(const char* at, const char* end, Number& number) {
 }
 
 // Reads the number at `at` < `end`; returns what follows it, or nullptr if there is no number.
-inline const char* parse_number(const char* at, const char* end, Number& number) {
+inline const char* parse_swf_number(const char* at, const char* end, Number& number) {
   const char* const begin = at;
   const bool negative = *at == '-';
   if (negative) ++at;
@@ -225,7 +225,7 @@ class Record {
     for (std::size_t field = 0; field < kFields; ++field) {
       at = skip_blanks(at, end);
       if (at == end) fail_missing(field);
-      const char* const next = parse_number(at, end, numbers_[field]);
+      const char* const next = parse_swf_number(at, end, numbers_[field]);
       if (next == nullptr) fail_no_number(field, {at, std::find_if(at, end, is_blank)});
       at = next;
     }
@@ -660,7 +660,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   Workload workload;
   workload.name = workload_name(name);
   Places places(rules);
-  LineReader lines(file, name, kAdvice, &progress);
+  LineReader lines(file, name, kSwfAdvice, &progress);
   SwfHeader own;
   if (header == nullptr) header = &own;
   std::optional<Window> window;  // known when the header is
@@ -692,7 +692,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
     if (jobs.size() > before) take_order(record, lines.number(), rules, workload, order);
     if (jobs.size() > 1 && jobs.back().submit < jobs[jobs.size() - 2].submit) sorted = false;
     if (rules.max_jobs != 0 && jobs.size() == rules.max_jobs) break;
-    if (jobs.size() == kMostJobs) {
+    if (jobs.size() == kMostSwfJobs) {
       throw InputError({.file = name, .line = lines.number()}, "more than 2^32 - 2 jobs",
                        "read a part of them (--jobs)");
     }
@@ -763,7 +763,7 @@ void write_lines(std::ostream& out, const Items& items, const SwfHeader& header,
   append_header(text, header);
   for (const auto& item : items) {
     append_line(text, line_of(item));
-    if (text.size() >= kEnough) flush();
+    if (text.size() >= kSwfEnough) flush();
   }
   flush();
 }
@@ -794,7 +794,7 @@ Workload parse_swf(std::string_view bytes, const std::string& name, const SwfRul
 
 SwfHeader read_swf_header(const std::string& path) {
   CompressedFile file = CompressedFile::open(path);
-  LineReader lines(file, path, kAdvice);
+  LineReader lines(file, path, kSwfAdvice);
   SwfHeader header;
   std::string_view line;
   while (lines.next(line)) {

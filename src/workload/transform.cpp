@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t kLatest = 1'000'000'000'000'000'000;  // us, as SWF has them
 
 // What a draw of Stream::adaptive is about.
-enum class About : std::uint64_t {
+enum class TransformDraw : std::uint64_t {
   malleable = 1,
   moldable,
   overlap,
@@ -38,11 +38,12 @@ enum class About : std::uint64_t {
   cost_error
 };
 
-Draws draws_of(const WorkloadJob& job, std::uint64_t seed, About about) {
+Draws draws_of(const WorkloadJob& job, std::uint64_t seed, TransformDraw about) {
   return {seed, Stream::adaptive, mixed(job.name) + static_cast<std::uint64_t>(about)};
 }
 
-double draw(const RandomValue& spread, const WorkloadJob& job, std::uint64_t seed, About about) {
+double draw(const RandomValue& spread, const WorkloadJob& job, std::uint64_t seed,
+            TransformDraw about) {
   Draws draws = draws_of(job, seed, about);
   return spread.draw(draws);
 }
@@ -94,7 +95,7 @@ Views<Speedup> models_of(const ModelSettings& settings, const WorkloadJob& job,
   Speedup drawn = settings.base;
   double per_parameter = 1;
   if (settings.parameter) {
-    Draws draws = draws_of(job, seed, About::model);
+    Draws draws = draws_of(job, seed, TransformDraw::model);
     drawn.parameter = settings.parameter->draw(draws);
     if (drawn.kind == Speedup::Kind::downey) {
       drawn.sigma = settings.sigma.draw(draws);
@@ -102,8 +103,8 @@ Views<Speedup> models_of(const ModelSettings& settings, const WorkloadJob& job,
     }
   }
   Speedup off = drawn;
-  off.parameter += draw(settings.error, job, seed, About::error);
-  off.sigma += draw(settings.sigma_error, job, seed, About::sigma_error);
+  off.parameter += draw(settings.error, job, seed, TransformDraw::error);
+  off.sigma += draw(settings.sigma_error, job, seed, TransformDraw::sigma_error);
   if (drawn.kind == Speedup::Kind::downey) {
     for (Speedup* speedup : {&drawn, &off}) {
       speedup->parameter = std::max(speedup->parameter * per_parameter, 1.0);
@@ -131,7 +132,7 @@ double share_of(const std::optional<AdaptiveShare>& share) { return share ? shar
 Chosen choose(const Transform& transform, const WorkloadJob& job, std::uint64_t seed) {
   using Overlap = EvolvingSettings::Overlap;
   const double m = share_of(transform.malleable), e = share_of(transform.evolving);
-  const std::uint64_t bits = draws_of(job, seed, About::malleable).bits();
+  const std::uint64_t bits = draws_of(job, seed, TransformDraw::malleable).bits();
   const bool malleable = unit(bits) < m;
   // Malleable jobs are taken from one end of the line, evolving ones from the other.
   double place = unit(bits), taken = std::max(m, e);
@@ -139,7 +140,7 @@ Chosen choose(const Transform& transform, const WorkloadJob& job, std::uint64_t 
     place = unit(~bits);
     taken = std::min(m + e, 1.0);
   } else if (transform.requests.overlap == Overlap::random) {
-    place = draws_of(job, seed, About::overlap).uniform();
+    place = draws_of(job, seed, TransformDraw::overlap).uniform();
     taken = m + e - m * e;
   }
   const bool evolving = place < e;
@@ -148,8 +149,8 @@ Chosen choose(const Transform& transform, const WorkloadJob& job, std::uint64_t 
   }
   if (evolving) return {JobType::evolving, &*transform.evolving};
   // Moldable jobs are taken from the rest.
-  if (transform.moldable &&
-      draws_of(job, seed, About::moldable).uniform() * (1 - taken) < transform.moldable->share) {
+  if (transform.moldable && draws_of(job, seed, TransformDraw::moldable).uniform() * (1 - taken) <
+                                transform.moldable->share) {
     return {JobType::moldable, &*transform.moldable};
   }
   for (const auto* share : {&transform.malleable, &transform.moldable, &transform.evolving}) {
@@ -190,7 +191,7 @@ std::vector<EvolvingStep> steps_of(const EvolvingSettings& settings, const Workl
 
 Views<ReconfigurationCost> costs_of(const ReconfigurationSettings& settings, const WorkloadJob& job,
                                     std::uint64_t seed) {
-  Draws draws = draws_of(job, seed, About::cost);
+  Draws draws = draws_of(job, seed, TransformDraw::cost);
   ReconfigurationCost cost;
   cost.alpha_s = settings.alpha_s.draw(draws);
   cost.beta_s = settings.beta_s.draw(draws);
@@ -200,7 +201,7 @@ Views<ReconfigurationCost> costs_of(const ReconfigurationSettings& settings, con
   cost.scale = settings.scale;
   cost.transfer_s = settings.transfer_s;
   ReconfigurationCost off = cost;
-  const double error = draw(settings.error, job, seed, About::cost_error);
+  const double error = draw(settings.error, job, seed, TransformDraw::cost_error);
   off.scale *= error;
   off.fixed_s *= error;
   return {settings.error_in, cost, off};
@@ -284,7 +285,7 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
     const ModelSettings& settings = share.model;
     const Views<Speedup> models = models_of(settings, job, seed);
     const Views<double> errors(settings.error_in, 1,
-                               draw(settings.time_error, job, seed, About::time_error));
+                               draw(settings.time_error, job, seed, TransformDraw::time_error));
     const double longer = stretch(settings, models.believed, job.nodes) * errors.believed;
     believed_runtime = scaled(job.runtime, longer, kWhat);
     job.walltime = scaled(job.walltime, longer, kWhat);
@@ -311,7 +312,8 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
       }
       is_made_adaptive = true;
       job.walltime =
-          scaled(job.walltime, draw(share.walltime_factor, job, seed, About::walltime), "walltime");
+          scaled(job.walltime, draw(share.walltime_factor, job, seed, TransformDraw::walltime),
+                 "walltime");
     }
   }
   if (is_made_adaptive || (adaptive_already && transform.reconfigure)) {

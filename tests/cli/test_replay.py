@@ -68,6 +68,10 @@ def test_a_log_gives_the_files_of_its_run(ductile, tmp_path, policy, world):
     assert "mean wait" in printed and "are the same" in printed
     for name in ["allocations.csv", "jobs.csv", "decisions.csv", "series.csv"]:
         assert (retold / name).read_text().replace(str(log), ran_name(ran)) == (ran / name).read_text(), name
+    # All but the last column: what they cost only the world knew.
+    rows = [[line.rpartition(",")[0] for line in (folder / "resizes.csv").read_text().splitlines()]
+            for folder in (ran, retold)]
+    assert rows[0] == rows[1] and (len(rows[0]) > 1) == (policy != "easy")
     was, tells = [json.loads((folder / "summary.json").read_text()) for folder in (ran, retold)]
     # What only the world knew: how long a job that was resized runs without it, and what it paid.
     assert was.pop("run")["policy"] == policy and "run" not in tells

@@ -25,7 +25,7 @@ MEASURED = {"load_seconds", "simulate_seconds", "look_ahead_seconds", "peak_rss_
 BATSIM = """job_id workload_name profile submission_time requested_number_of_resources requested_time
 success final_state starting_time execution_time finish_time waiting_time turnaround_time stretch
 allocated_resources consumed_energy metadata""".split()
-FILES = {"allocations.csv", "decisions.csv", "jobs.csv", "report.html", "results.db", "series.csv", "summary.json", "trace.json"}
+FILES = {"allocations.csv", "decisions.csv", "jobs.csv", "report.html", "resizes.csv", "results.db", "series.csv", "summary.json", "trace.json"}
 
 
 def without_measures(summary):

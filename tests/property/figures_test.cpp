@@ -23,6 +23,7 @@
 #include "base/random.hpp"
 #include "base/wide.hpp"
 #include "report/allocations_csv.hpp"
+#include "report/resizes_csv.hpp"
 #include "simulation/simulation.hpp"
 #include "simulation/summary_observer.hpp"
 #include "support/random_policy.hpp"
@@ -218,6 +219,51 @@ TEST(Figures, AllocationsAddUpToWhatIsHeld) {
   });
   if (count == 0) return;
   EXPECT_GT(failed_starts, 50u);
+}
+
+// As many grow and shrink as the summary says, and their costs add up to its, to the last
+// microsecond.
+TEST(Figures, ResizesAreThoseOfTheSummary) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "resizes.csv";
+  std::map<ResizeOutcome, std::uint64_t> outcomes;
+  std::uint64_t paid = 0, losses = 0;
+  const testing::Runs runs{.usual = 1'000, .enough = 200};
+  const std::uint64_t count = testing::for_seeds(runs, [&](std::uint64_t seed) {
+    Case c = random_case(seed);
+    c.settings.moves = seed % 2 == 0;
+    const std::atomic<bool> stop = seed % 8 == 0;
+    c.settings.stop = &stop;
+    ResizesCsv rows(path, c.workload);
+    SummaryObserver figures(c.workload);
+    Observer* const observers[] = {&rows, &figures};
+    const SimulationCounts counts = simulate(c.workload, c.settings, observers);
+    rows.commit();
+    const Summary s = figures.summary(c.workload, c.settings, counts);
+    std::uint64_t expands = 0, shrinks = 0;
+    Wide cost = 0;
+    for (const Resize& row : read_resizes(path)) {
+      expands += row.after > row.before ? 1 : 0;
+      shrinks += row.after < row.before ? 1 : 0;
+      ASSERT_EQ(row.until.has_value(), row.outcome != ResizeOutcome::lost);
+      if (row.outcome == ResizeOutcome::done) {
+        ASSERT_EQ(row.after, row.ordered);
+      }
+      if (row.cost) cost += row.cost->count();
+      ++outcomes[row.outcome];
+      losses += row.reason == "node-failure" ? 1 : 0;
+    }
+    ASSERT_EQ(expands, s.expands);
+    ASSERT_EQ(shrinks, s.shrinks);
+    ASSERT_EQ(static_cast<double>(cost) / 1e6, s.reconfiguration_node_s);
+    paid += cost > 0 ? 1 : 0;
+  });
+  if (count == 0) return;
+  for (const ResizeOutcome outcome :
+       {ResizeOutcome::done, ResizeOutcome::partly, ResizeOutcome::refused, ResizeOutcome::lost}) {
+    EXPECT_GT(outcomes[outcome], 50u) << word(outcome);
+  }
+  EXPECT_GT(paid, count / 8);
+  EXPECT_GT(losses, 50u);
 }
 
 }  // namespace

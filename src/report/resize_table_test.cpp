@@ -1,0 +1,60 @@
+#include "report/resize_table.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Job 1 began on 4 nodes and gave two of them to job 2, which began on 5; then it grew.
+RunPage run_of(const std::string& name) {
+  const fs::path folder = fs::path(testing::TempDir()) / name;
+  fs::create_directories(folder);
+  std::ofstream(folder / "jobs.csv") << "job_id,start_nodes,requested_number_of_resources\n"
+                                        "1,4,4\n2,5,5\n";
+  std::ofstream(folder / "resizes.csv")
+      << "time,until,job,type,first_size,before,ordered,after,reason,for_job,outcome,cost_node_s\n"
+         "1,1,1,malleable,4,4,2,2,shrunk-for,2,done,0\n"
+         "2,2,1,malleable,4,2,4,2,hand-out,,refused,\n"
+         "3,3,1,malleable,4,2,4,4,hand-out,,done,0\n";
+  RunPage run{.folder = name, .path = folder, .summary = {}};
+  run.summary.policy = "elastic";
+  return run;
+}
+
+TEST(ResizeTables, CountWhatChanged) {
+  const RunPage run = run_of("resizes_of_one");
+  EXPECT_EQ(resize_tables({&run, 1}, ResizeFormat::csv),
+            "policy,table,row,column,count,share\n"
+            "elastic,reason,hand-out,grown,1,0.5\n"
+            "elastic,reason,shrunk-for,shrunk,1,0.5\n"
+            "elastic,type,malleable,grown,1,0.5\n"
+            "elastic,type,malleable,shrunk,1,0.5\n"
+            "elastic,first size,3-4,hand-out,1,0.5\n"
+            "elastic,first size,3-4,shrunk-for,1,0.5\n"
+            "elastic,gave,3-4,5-8,1,1\n");
+  const std::string text = resize_tables({&run, 1}, ResizeFormat::text);
+  EXPECT_NE(text.find("elastic: 2 resizes in 1 run\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n3-4               100.0 %  100.0 %      1\n"), std::string::npos) << text;
+}
+
+TEST(ResizeTables, OfRunsOfOnePolicyAreOfAllTogether) {
+  const RunPage runs[] = {run_of("resizes_a"), run_of("resizes_b")};
+  EXPECT_EQ(resize_tables(runs, ResizeFormat::json).substr(0, 44),
+            "{\"policy\":\"elastic\",\"runs\":2,\"resizes\":4,\"rea");
+}
+
+TEST(ResizeTables, AFolderWithoutTheFileIsRefused) {
+  RunPage run = run_of("resizes_missing");
+  fs::remove(run.path / "resizes.csv");
+  EXPECT_THROW(resize_tables({&run, 1}, ResizeFormat::text), InputError);
+}
+
+}  // namespace
+}  // namespace ductile
