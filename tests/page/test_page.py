@@ -136,7 +136,7 @@ def test_one_policy_and_a_hostile_name(tmp_path):
 
 
 def test_a_hundred_thousand_jobs(tmp_path):
-    folder = simulate(tmp_path / "out", "--generate", "lublin:load=0.8", "--jobs", 100000, "--nodes",
+    folder = simulate(tmp_path / "out", "--generate", "lublin:load=0.6", "--jobs", 100000, "--nodes",
                       128, "--malleable", "0.5", "--policy", "fcfs", "--policy", "easy", "--policy",
                       "easy:order=sjf", "--policy", "easy:order=ljf")
     look(folder, "large", 50000, tmp_path, is_large=True)

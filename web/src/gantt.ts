@@ -37,7 +37,7 @@ const WHOLE_COLUMNS = 8192;
 const WHOLE_ROWS = 256;
 const STRIPE = 5;
 /** So long strips are drawn in one step; what is left then is stretched, and drawn after it. */
-const STEP_MS = 30;
+const STEP_MS = 20;
 
 /** Reasons of starts alone. */
 const STARTS = new Set(["in-order", "backfilled", "guest", "ordered"]);
