@@ -14,6 +14,7 @@
 #include "report/allocations_csv.hpp"
 #include "report/corridor_csv.hpp"
 #include "report/csv_reader.hpp"
+#include "report/jobs_csv.hpp"
 #include "report/nodes_csv.hpp"
 #include "report/packed.hpp"
 #include "report/series.hpp"
@@ -28,49 +29,6 @@ constexpr std::int64_t kNone = -1;
 constexpr std::size_t kMostSamples = 1 << 14;
 
 std::int64_t us(Time time) { return time.time_since_epoch().count(); }
-
-// Of jobs.csv what a page shows.
-struct JobRow {
-  std::uint64_t job = 0;
-  std::int64_t submit = 0, start = kNone, end = kNone;
-  std::uint64_t size = 0, start_nodes = 0, end_nodes = 0;
-  std::int64_t walltime = 0, user = 0;
-  std::string type{}, state{}, reason{};
-};
-
-struct Jobs {
-  std::string workload;
-  std::vector<JobRow> rows;
-};
-
-Jobs read_jobs(const fs::path& path) {
-  CsvReader csv(path);
-  const std::size_t job = csv.column("job_id"), workload = csv.column("workload_name"),
-                    type = csv.column("profile"), submit = csv.column("submission_time"),
-                    size = csv.column("requested_number_of_resources"),
-                    walltime = csv.column("requested_time"), state = csv.column("final_state"),
-                    start = csv.column("starting_time"), end = csv.column("finish_time"),
-                    user = csv.column("user"), start_nodes = csv.column("start_nodes"),
-                    end_nodes = csv.column("end_nodes"), reason = csv.column("reason");
-  Jobs jobs;
-  while (csv.next()) {
-    if (jobs.rows.empty()) jobs.workload = csv.text(workload);
-    JobRow& row = jobs.rows.emplace_back();
-    row.job = csv.number<std::uint64_t>(job);
-    row.submit = us(csv.time(submit));
-    if (const auto time = csv.find_time(start)) row.start = us(*time);
-    if (const auto time = csv.find_time(end); time && row.start != kNone) row.end = us(*time);
-    row.size = csv.number<std::uint64_t>(size);
-    row.walltime = us(csv.time(walltime));
-    row.user = csv.number<std::int64_t>(user);
-    row.start_nodes = csv.number<std::uint64_t>(start_nodes);
-    row.end_nodes = csv.number<std::uint64_t>(end_nodes);
-    row.type = csv.text(type);
-    row.state = csv.text(state);
-    row.reason = csv.text(reason);
-  }
-  return jobs;
-}
 
 std::size_t rows_of(const Allocation& held) {
   return std::max<std::size_t>(held.nodes.parts.size(), 1);
@@ -110,8 +68,8 @@ class Bars {
   }
 
   const Places& places_;
-  Packed table_{{"job", "from", "until", "first", "last", "size", "reason", "for", "cores",
-                 "guest"}};
+  Packed table_{
+      {"job", "from", "until", "first", "last", "size", "reason", "for", "cores", "guest"}};
 };
 
 // The last state of each of equal intervals, where there are more than can be seen.
@@ -122,7 +80,8 @@ std::vector<Sample> thinned(std::vector<Sample> samples) {
       (samples.back().at - begin) / static_cast<std::int64_t>(kMostSamples) + kTick;
   std::vector<Sample> kept;
   for (const Sample& sample : samples) {
-    const bool is_same = !kept.empty() && (kept.back().at - begin) / step == (sample.at - begin) / step;
+    const bool is_same =
+        !kept.empty() && (kept.back().at - begin) / step == (sample.at - begin) / step;
     if (is_same) kept.pop_back();
     kept.push_back(sample);
   }
@@ -194,7 +153,8 @@ Json choices_json(const fs::path& path) {
   };
   while (csv.next()) {
     const Time its = csv.time(time);
-    const bool is_new = !choice || its != at || (csv.text(ruled) == "1" && choice->contains("ruled"));
+    const bool is_new =
+        !choice || its != at || (csv.text(ruled) == "1" && choice->contains("ruled"));
     if (is_new) {
       close();
       at = its;
@@ -215,7 +175,7 @@ Json choices_json(const fs::path& path) {
 
 RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t most_rows) {
   RunDrawing drawing;
-  Jobs jobs = read_jobs(folder / "jobs.csv");
+  JobRows jobs = read_jobs_csv(folder / "jobs.csv");
   drawing.workload = jobs.workload;
   std::vector<Allocation> held;
   if (const fs::path path = folder / "allocations.csv"; fs::exists(path)) {
@@ -230,9 +190,9 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
     std::map<std::uint64_t, JobRow> running;
     for (const Allocation& each : held) {
       if (std::ranges::binary_search(jobs.rows, each.job, {}, &JobRow::job)) continue;
-      JobRow& row = running.try_emplace(each.job, JobRow{.job = each.job, .start = us(each.from)})
-                        .first->second;
-      row.submit = row.start;  // it was no later
+      JobRow& row =
+          running.try_emplace(each.job, JobRow{.job = each.job, .start = each.from}).first->second;
+      row.submit = *row.start;  // it was no later
       row.size = row.start_nodes = row.end_nodes = each.size;
       row.state = "RUNNING";
       row.reason = each.reason;
@@ -256,10 +216,11 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   Bars::Places places;
   for (const JobRow& row : jobs.rows) {
     places.emplace(row.job, static_cast<std::int64_t>(submitted.rows()));
-    submitted.add({static_cast<std::int64_t>(row.job), row.submit,
-                   static_cast<std::int64_t>(row.size), row.walltime, row.user,
+    submitted.add({static_cast<std::int64_t>(row.job), us(row.submit),
+                   static_cast<std::int64_t>(row.size), row.walltime.count(), row.user,
                    submitted.word("type", row.type)});
-    ran.add({row.start, row.end, ran.word("reason", row.reason), ran.word("state", row.state),
+    ran.add({row.start ? us(*row.start) : kNone, row.end ? us(*row.end) : kNone,
+             ran.word("reason", row.reason), ran.word("state", row.state),
              static_cast<std::int64_t>(row.start_nodes), static_cast<std::int64_t>(row.end_nodes)});
   }
   Bars bars(places);
