@@ -81,15 +81,15 @@ struct PairedComparison {
 PairedComparison compare_pairs(std::span<const double> baseline, std::span<const double> values);
 
 /// How many values follow each other in a block, so that the blocks of a series say how much its
-/// mean varies: Politis and White (2004) as corrected by Patton, Politis and White (2009), for
-/// blocks that overlap. 1 where the values do not depend on each other, at most n / 10.
+/// mean varies: twice the length of Politis and White (2004), as corrected by Patton, Politis and
+/// White (2009) for blocks that overlap. At most n / 10.
 std::size_t block_length(std::span<const double> values);
 
 /// Of pairs in an order in which neighbours depend on each other, as the jobs of one log: blocks of
 /// neighbours are drawn (moving blocks, Kuensch 1989), and what decides is the difference in its
-/// standard errors (studentized, Goetze and Kuensch 1996), to both sides alike (Hall 1988). The
-/// ratio in the same way, by its logarithm. The same arguments give the same bits. Intervals are
-/// not known with fewer than 40 pairs.
+/// standard errors (studentized, Goetze and Kuensch 1996), with as many replicates above the
+/// interval as below it. The ratio in the same way, by its logarithm. The same arguments give the
+/// same bits. Intervals are not known with fewer than 40 pairs.
 PairedComparison compare_series(std::span<const double> baseline, std::span<const double> values,
                                 std::uint64_t seed = 1, std::size_t replicates = 4999);
 

@@ -135,7 +135,7 @@ std::vector<double> series_of(std::uint64_t seed, double like, std::size_t count
 }
 
 TEST(Statistics, BlocksAreAsLongAsValuesDepend) {
-  EXPECT_LE(block_length(series_of(1, 0, 3000)), 5u);
+  EXPECT_LE(block_length(series_of(1, 0, 3000)), 10u);
   const std::size_t some = block_length(series_of(1, 0.8, 3000));
   const std::size_t many = block_length(series_of(1, 0.97, 3000));
   EXPECT_GT(some, 20u);

@@ -150,7 +150,7 @@ void JobsCsv::append_energy(JobId id) {
   file_.text() += text;
 }
 
-JobRows read_jobs_csv(const std::filesystem::path& path) {
+JobsCsvRows read_jobs_csv(const std::filesystem::path& path) {
   CsvReader csv(path);
   const std::size_t job = csv.column("job_id"), workload = csv.column("workload_name"),
                     type = csv.column("profile"), submit = csv.column("submission_time"),
@@ -161,10 +161,10 @@ JobRows read_jobs_csv(const std::filesystem::path& path) {
                     user = csv.column("user"), start_nodes = csv.column("start_nodes"),
                     end_nodes = csv.column("end_nodes"), reason = csv.column("reason");
   const auto duration = [&](std::size_t column) { return csv.time(column).time_since_epoch(); };
-  JobRows found;
+  JobsCsvRows found;
   while (csv.next()) {
     if (found.rows.empty()) found.workload = csv.text(workload);
-    JobRow& row = found.rows.emplace_back();
+    JobsCsvRow& row = found.rows.emplace_back();
     row.job = csv.number<std::uint64_t>(job);
     row.type = csv.text(type);
     row.state = csv.text(state);

@@ -45,7 +45,7 @@ class JobsCsv final : public Observer {
 };
 
 /// A row of jobs.csv, exact to the microsecond.
-struct JobRow {
+struct JobsCsvRow {
   std::uint64_t job = 0;
   std::string type{}, state{}, reason{};
   Time submit{};
@@ -56,15 +56,15 @@ struct JobRow {
   Duration walltime{};
   std::uint64_t size = 0, start_nodes = 0, end_nodes = 0;
   std::int64_t user = 0;
-  bool operator==(const JobRow&) const = default;
+  bool operator==(const JobsCsvRow&) const = default;
 };
 
-struct JobRows {
+struct JobsCsvRows {
   std::string workload{};  // its name
-  std::vector<JobRow> rows{};
+  std::vector<JobsCsvRow> rows{};
 };
 
 /// Reads such a file back, as it is sorted. Throws InputError.
-JobRows read_jobs_csv(const std::filesystem::path& path);
+JobsCsvRows read_jobs_csv(const std::filesystem::path& path);
 
 }  // namespace ductile

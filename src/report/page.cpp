@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/comparison.hpp"
 #include "report/html.hpp"
 #include "report/page_bundle.hpp"
 #include "report/run_drawing.hpp"
@@ -33,25 +34,15 @@ constexpr std::size_t kMostWhole = 16;  // runs of which all figures are on the 
 constexpr std::size_t kMostRows = 3'000'000;
 
 constexpr std::array<std::string_view, 11> kFiles{
-    "report.html", "jobs.csv",    "allocations.csv", "resizes.csv",  "decisions.csv", "choices.csv",
-    "nodes.csv",   "corridor.csv", "series.csv",      "summary.json", "trace.json"};
+    "report.html",   "jobs.csv",     "allocations.csv", "resizes.csv",
+    "decisions.csv", "choices.csv",  "nodes.csv",       "corridor.csv",
+    "series.csv",    "summary.json", "trace.json"};
 
 // JSON has no number that is not finite.
 Json of(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 std::string_view word(Better better) {
   return better == Better::less ? "less" : better == Better::more ? "more" : "";
-}
-
-// The page chooses units by the size of what there is; it is told seconds.
-struct Unit {
-  std::string_view name;
-  double factor;
-};
-Unit unit_of(const Column& column) {
-  if (column.unit == "h") return {"s", 3600};
-  if (column.unit == "node h") return {"node s", 3600};
-  return {column.unit, 1};
 }
 
 // What a reader must not miss.
@@ -99,7 +90,7 @@ Json json_of(const RunPage& run, const std::vector<Column>& columns, bool is_who
   }
   json["values"] = Json::array();
   for (const Column& column : columns) {
-    json["values"].push_back(of(column.value(run.summary) * unit_of(column).factor));
+    json["values"].push_back(of(column.value(run.summary) * base_unit(column).factor));
   }
   if (is_whole) json["figures"] = Json::parse(figures_json(run.summary));
   return json;
@@ -111,10 +102,33 @@ Json json_of(const PolicyRuns& group, const std::vector<Column>& columns, const 
   for (const Column& column : columns) {
     std::vector<double> values;
     for (const Summary* summary : group.runs) {
-      values.push_back(column.value(*summary) * unit_of(column).factor);
+      values.push_back(column.value(*summary) * base_unit(column).factor);
     }
     const MeanInterval interval = mean_interval(values);
     json["means"].push_back(Json::array({of(interval.mean), of(interval.half_width)}));
+  }
+  return json;
+}
+
+Json json_of(const Comparison& comparison) {
+  Json json{{"baseline", comparison.baseline}, {"method", comparison.method}};
+  json["rows"] = Json::array();
+  for (const Difference& row : comparison.rows) {
+    const PairedComparison& its = row.pairs;
+    // The page draws ratios: of a figure that is 0 with the baseline there is none.
+    if (!std::isfinite(its.ratio)) continue;
+    json["rows"].push_back({{"group", row.group},
+                            {"key", row.column.key},
+                            {"baseline", of(its.baseline)},
+                            {"value", of(its.value)},
+                            {"difference", of(its.difference)},
+                            {"low", of(its.difference_95.low)},
+                            {"high", of(its.difference_95.high)},
+                            {"ratio", of(its.ratio)},
+                            {"ratio_low", of(its.ratio_95.low)},
+                            {"ratio_high", of(its.ratio_95.high)},
+                            {"p", of(row.p)},
+                            {"verdict", word(row.verdict)}});
   }
   return json;
 }
@@ -153,7 +167,7 @@ std::string for_script(const Json& json) {
 
 }  // namespace
 
-std::string html_page(std::span<const RunPage> runs) {
+std::string html_page(std::span<const RunPage> runs, std::size_t baseline) {
   std::vector<Summary> summaries;
   for (const RunPage& run : runs) summaries.push_back(run.summary);
   const std::vector<PolicyRuns> groups = by_policy(summaries);
@@ -164,7 +178,7 @@ std::string html_page(std::span<const RunPage> runs) {
   for (const Column& column : columns) {
     data["columns"].push_back({{"key", column.key},
                                {"title", column.title},
-                               {"unit", unit_of(column).name},
+                               {"unit", base_unit(column).name},
                                {"decimals", column.decimals},
                                {"better", word(column.better)}});
   }
@@ -190,8 +204,8 @@ std::string html_page(std::span<const RunPage> runs) {
     rows_left -= std::min(rows_left, drawing.rows);
     if (workload.empty()) workload = drawing.workload;
     if (!drawing.is_whole) {
-      data["notes"].push_back(fmt::format(
-          "Of {} the page has room for the first {} jobs only.", run.summary.policy, drawing.jobs));
+      data["notes"].push_back(fmt::format("Of {} the page has room for the first {} jobs only.",
+                                          run.summary.policy, drawing.jobs));
     }
     auto& workloads = data["workloads"];
     auto place = std::ranges::find(workloads, drawing.submitted);
@@ -204,6 +218,11 @@ std::string html_page(std::span<const RunPage> runs) {
     drawn.update(drawing.json);
   }
   data["comparison"] = nullptr;
+  if (groups.size() > 1) {
+    const Comparison comparison = compare(runs, baseline, false);
+    data["comparison"] = json_of(comparison);
+    for (const std::string& note : comparison.notes) data["notes"].push_back(note);
+  }
 
   const RunPage& first = runs.front();
   std::string title =

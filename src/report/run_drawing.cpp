@@ -175,7 +175,7 @@ Json choices_json(const fs::path& path) {
 
 RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t most_rows) {
   RunDrawing drawing;
-  JobRows jobs = read_jobs_csv(folder / "jobs.csv");
+  JobsCsvRows jobs = read_jobs_csv(folder / "jobs.csv");
   drawing.workload = jobs.workload;
   std::vector<Allocation> held;
   if (const fs::path path = folder / "allocations.csv"; fs::exists(path)) {
@@ -185,20 +185,21 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   // Jobs that still ran when the run was stopped have only what they held.
   std::unordered_map<std::uint64_t, std::size_t> rows;
   for (const Allocation& each : held) rows[each.job] += rows_of(each);
-  std::ranges::sort(jobs.rows, {}, &JobRow::job);
+  std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
   if (summary.stopped) {
-    std::map<std::uint64_t, JobRow> running;
+    std::map<std::uint64_t, JobsCsvRow> running;
     for (const Allocation& each : held) {
-      if (std::ranges::binary_search(jobs.rows, each.job, {}, &JobRow::job)) continue;
-      JobRow& row =
-          running.try_emplace(each.job, JobRow{.job = each.job, .start = each.from}).first->second;
+      if (std::ranges::binary_search(jobs.rows, each.job, {}, &JobsCsvRow::job)) continue;
+      JobsCsvRow& row =
+          running.try_emplace(each.job, JobsCsvRow{.job = each.job, .start = each.from})
+              .first->second;
       row.submit = *row.start;  // it was no later
       row.size = row.start_nodes = row.end_nodes = each.size;
       row.state = "RUNNING";
       row.reason = each.reason;
     }
     for (auto& [job, row] : running) jobs.rows.push_back(std::move(row));
-    std::ranges::sort(jobs.rows, {}, &JobRow::job);
+    std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
   }
   std::size_t shown = 0;
   for (; shown < jobs.rows.size(); ++shown) {
@@ -214,7 +215,7 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   Packed submitted({"job", "submit", "size", "walltime", "user", "type"});
   Packed ran({"start", "end", "reason", "state", "start_nodes", "end_nodes"});
   Bars::Places places;
-  for (const JobRow& row : jobs.rows) {
+  for (const JobsCsvRow& row : jobs.rows) {
     places.emplace(row.job, static_cast<std::int64_t>(submitted.rows()));
     submitted.add({static_cast<std::int64_t>(row.job), us(row.submit),
                    static_cast<std::int64_t>(row.size), row.walltime.count(), row.user,
