@@ -31,6 +31,7 @@ enum class Stream : std::uint64_t {
   mtct_drift,
   bounds,
   shuffle,
+  resampling,
 };
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection that mixes all bits.

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -151,7 +152,13 @@ class ExperimentRun {
   std::vector<Finding> findings() const {
     std::vector<Finding> findings;
     for (const Statement& statement : experiment_.statements) {
-      findings.push_back(examine(statement, of(statement.runs), of(statement.against)));
+      if (statement.kind == Statement::Kind::pair) {
+        findings.push_back(examine(statement, of(statement.runs), of(statement.against)));
+        continue;
+      }
+      std::vector<std::span<const Summary>> among;
+      for (const RunsOf& runs : statement.among) among.emplace_back(of(runs));
+      findings.push_back(examine(statement, among));
     }
     return findings;
   }
@@ -206,16 +213,19 @@ class ExperimentRun {
   // Before hours are spent: will there be runs to compare?
   void check(const Statement& statement) const {
     const Place place{experiment_.file, statement.line, "statement"};
-    for (const RunsOf* runs : {&statement.runs, &statement.against}) {
-      const std::vector<std::string> policies = values(runs->variant, {"policy"}, "easy");
-      if (std::ranges::count(policies, runs->policy) > 0) continue;
-      throw InputError(place, "there will be no runs of " + runs->policy, "add it to policy");
+    std::vector<RunsOf> all = statement.among;
+    if (statement.kind == Statement::Kind::pair) all = {statement.runs, statement.against};
+    for (const RunsOf& runs : all) {
+      const std::vector<std::string> policies = values(runs.variant, {"policy"}, "easy");
+      if (std::ranges::count(policies, runs.policy) > 0) continue;
+      throw InputError(place, "there will be no runs of " + runs.policy, "add it to policy");
     }
     const auto seeds = [&](const RunsOf& runs) {
       return values(runs.variant, {"seed", "seeds"}, "1");
     };
-    if (seeds(statement.runs) != seeds(statement.against)) {
-      throw InputError(place, "compares runs of different seeds", "give both variants the same");
+    for (const RunsOf& runs : all) {
+      if (seeds(runs) == seeds(all.front())) continue;
+      throw InputError(place, "compares runs of different seeds", "give all variants the same");
     }
   }
 

@@ -1,13 +1,19 @@
 #include "cli/report.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "experiment/results_file.hpp"
+#include "report/comparison.hpp"
 #include "report/output_file.hpp"
 #include "report/page.hpp"
 #include "report/resize_table.hpp"
@@ -21,15 +27,17 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> folders;
+  std::string against;
   std::string html;
-  bool json = false;
-  bool resizes = false, csv = false;
+  bool json = false, csv = false, resizes = false;
 };
 
-// A run, and where its files are.
+// A run, where its files are, and the place it has among those of other folders and variants.
 struct Found {
   fs::path folder;
+  std::string within;  // before the policy in its name: "", "VARIANT/", "DIR/", "DIR/VARIANT/"
   Summary summary;
+  std::string name() const { return within + summary.policy; }
 };
 
 // What measured the machine is in the summary of each run, not in that of several.
@@ -44,33 +52,121 @@ void add_measurements(Summary& summary, const fs::path& folder) {
   summary.peak_rss_bytes = own.peak_rss_bytes;
 }
 
+// Those of an experiment: each matrix has a folder, and what is kept of all runs is above.
+std::vector<Found> runs_of_variants(const fs::path& folder) {
+  std::vector<PlannedRun> planned;
+  const ResultsFile results(folder, ResultsFile::ToRead{});
+  results.each_run(std::nullopt, [&](const PlannedRun& run) {
+    if (run.is_over) planned.push_back(run);
+  });
+  std::ranges::stable_sort(planned, {},
+                           [](const PlannedRun& run) { return std::pair(run.matrix, run.number); });
+  std::vector<Found> runs;
+  for (const PlannedRun& run : planned) {
+    Found& found = runs.emplace_back(Found{.folder = folder / run.folder,
+                                           .within = run.variant.empty() ? "" : run.variant + "/",
+                                           .summary = results.summary(run.folder)});
+    add_measurements(found.summary, found.folder);
+  }
+  return runs;
+}
+
+std::vector<Found> runs_in(const fs::path& folder) {
+  std::error_code error;
+  const bool has_summary = fs::exists(folder / "summary.json", error);
+  if (!has_summary && fs::exists(folder / ResultsFile::kName, error)) {
+    return runs_of_variants(folder);
+  }
+  std::vector<Found> runs;
+  for (ReadSummary& run : read_summaries((folder / "summary.json").string())) {
+    if (!run.folder.empty()) add_measurements(run.summary, folder / run.folder);
+    runs.push_back(
+        {.folder = folder / run.folder, .within = "", .summary = std::move(run.summary)});
+  }
+  return runs;
+}
+
 std::vector<Found> find_runs(const Options& options) {
   std::vector<Found> runs;
   for (const std::string& folder : options.folders) {
-    for (ReadSummary& run : read_summaries((fs::path(folder) / "summary.json").string())) {
-      if (!run.folder.empty()) add_measurements(run.summary, fs::path(folder) / run.folder);
+    for (Found& run : runs_in(folder)) {
       // Runs of different folders may differ in anything: they stay apart.
-      if (options.folders.size() > 1 && !options.json) {
-        run.summary.policy = (fs::path(folder) / run.summary.policy).string();
-      }
-      runs.push_back({fs::path(folder) / run.folder, std::move(run.summary)});
+      if (options.folders.size() > 1) run.within = (fs::path(folder) / run.within).string();
+      if (!run.within.empty() && !run.within.ends_with('/')) run.within += '/';
+      runs.push_back(std::move(run));
     }
   }
   if (runs.empty()) throw InputError("there are no runs in these folders", "simulate first");
   return runs;
 }
 
-void write_page(const std::string& path, const std::vector<Found>& runs) {
-  const fs::path beside = fs::absolute(path).parent_path();
+// The runs under their names, as a page and a comparison see them.
+std::vector<RunPage> pages_of(const std::vector<Found>& runs, const fs::path& beside) {
   std::vector<RunPage> pages;
   for (const Found& run : runs) {
     const fs::path folder = fs::absolute(run.folder).lexically_normal();
-    pages.push_back({.folder = folder.lexically_relative(beside).string(),
-                     .path = run.folder,
-                     .summary = run.summary});
+    RunPage& page = pages.emplace_back(RunPage{.folder = folder.lexically_relative(beside).string(),
+                                               .path = run.folder,
+                                               .summary = run.summary});
+    page.summary.policy = run.name();
   }
-  OutputFile file(path);
-  file.text() = html_page(pages);
+  return pages;
+}
+
+std::vector<std::string> names_of(const std::vector<RunPage>& pages) {
+  std::vector<Summary> summaries;
+  for (const RunPage& page : pages) summaries.push_back(page.summary);
+  std::vector<std::string> names;
+  for (const PolicyRuns& group : by_policy(summaries)) names.push_back(group.policy);
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// The names that `against` may mean: that very one, or of each folder and variant the policy of
+// this name.
+std::vector<std::string> baselines(const std::vector<Found>& runs, const std::string& against) {
+  std::vector<std::string> exact, policies, ends;
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const Found& run : runs) {
+    const std::string name = run.name();
+    if (name == against) add(exact, name);
+    if (run.summary.policy == against) add(policies, name);
+    if (name.ends_with("/" + against)) add(ends, name);
+  }
+  if (!exact.empty()) return exact;
+  if (!policies.empty()) return policies;
+  if (!ends.empty()) return ends;
+  std::vector<std::string> names;
+  for (const Found& run : runs) add(names, run.name());
+  throw InputError("--against: there are no runs of '" + against + "'",
+                   "name one of " + listed(names));
+}
+
+std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+void write_page(const Options& options, const std::vector<Found>& runs) {
+  const std::vector<RunPage> pages = pages_of(runs, fs::absolute(options.html).parent_path());
+  std::size_t baseline = 0;
+  if (!options.against.empty()) {
+    const std::vector<std::string> found = baselines(runs, options.against);
+    if (found.size() > 1) {
+      throw InputError(
+          "--against: a page has one baseline, and " + options.against + " stands for several",
+          "name one of " + listed(found));
+    }
+    baseline = place_of(names_of(pages), found.front());
+  }
+  OutputFile file(options.html);
+  file.text() = html_page(pages, baseline);
   file.commit();
 }
 
@@ -85,21 +181,68 @@ void print_resizes(const Options& options, const std::vector<Found>& runs) {
   std::cout << resize_tables(pages, format);
 }
 
-void report(const Options& options) {
-  if (options.csv && !options.resizes) {
-    throw InputError({.field = "--csv"}, "is a form of the tables of --resizes",
-                     "give --resizes too; runs.csv of the folder has the figures of its runs");
+void print_comparisons(const Options& options, const std::vector<Found>& runs) {
+  const std::vector<std::string> found = baselines(runs, options.against);
+  if (options.csv) std::cout << comparison_csv_header();
+  for (const std::string& baseline : found) {
+    // A policy of several variants is the baseline of each of them.
+    std::vector<Found> among = runs;
+    if (found.size() > 1) {
+      const auto own = std::ranges::find(runs, baseline, &Found::name);
+      std::erase_if(among, [&](const Found& run) { return run.within != own->within; });
+    }
+    const std::vector<RunPage> pages = pages_of(among, {});
+    const std::vector<std::string> names = names_of(pages);
+    if (names.size() < 2 && found.size() == 1) {
+      throw InputError("--against: there is nothing beside " + baseline + " to compare",
+                       "give folders with runs of other policies, too");
+    }
+    const Comparison comparison = compare(pages, place_of(names, baseline), true);
+    if (options.json) {
+      std::cout << comparison_json(comparison, names);
+    } else if (options.csv) {
+      std::cout << comparison_csv(comparison, names);
+    } else {
+      std::cout << '\n' << comparison_text(comparison, names);
+    }
   }
+}
+
+// A line for each run.
+void print_csv(const std::vector<RunPage>& pages, const std::vector<Summary>& summaries) {
+  const std::vector<Column> columns = columns_for(summaries);
+  std::string text = "folder,policy,seed";
+  for (const Column& column : columns) text.append(",").append(column.key);
+  text += '\n';
+  for (const RunPage& page : pages) {
+    append_field(text, page.path.string());
+    append_field(text += ',', page.summary.policy);
+    text += ',' + std::to_string(page.summary.seed);
+    for (const Column& column : columns) {
+      const std::string value = number_text(column.value(page.summary) * base_unit(column).factor);
+      text += ',' + (value == "null" ? "" : value);
+    }
+    text += '\n';
+  }
+  std::cout << text;
+}
+
+void report(const Options& options) {
   const std::vector<Found> runs = find_runs(options);
-  std::vector<Summary> summaries;
-  for (const Found& run : runs) summaries.push_back(run.summary);
-  if (!options.html.empty()) write_page(options.html, runs);
+  if (!options.html.empty()) write_page(options, runs);
+  const bool compares = !options.against.empty();
+  if (compares && (options.json || options.csv)) return print_comparisons(options, runs);
   if (options.resizes) return print_resizes(options, runs);
   if (options.json) {
-    for (const Summary& summary : summaries) std::cout << to_json(summary) << '\n';
-  } else {
-    std::cout << summary_table(summaries);
+    for (const Found& run : runs) std::cout << to_json(run.summary) << '\n';
+    return;
   }
+  const std::vector<RunPage> pages = pages_of(runs, {});
+  std::vector<Summary> summaries;
+  for (const RunPage& page : pages) summaries.push_back(page.summary);
+  if (options.csv) return print_csv(pages, summaries);
+  std::cout << summary_table(summaries);
+  if (compares) print_comparisons(options, runs);
 }
 
 }  // namespace
@@ -108,12 +251,23 @@ void add_report_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("report", "compare runs that were written with --out");
   const auto options = std::make_shared<Options>();
   command.add_option("folders", options->folders, "what 'simulate --out' wrote")->required();
+  command
+      .add_option("--against", options->against,
+                  "compare with this policy: by how much others differ, and how sure that is")
+      ->type_name("POLICY|VARIANT/POLICY");
   command.add_option("--html", options->html, "write one page with tables and curves to this file");
-  command.add_flag("--json", options->json, "print one JSON object per run, one per line");
-  command.add_flag("--resizes", options->resizes,
-                   "print tables of the resizes: by reason, type and size, and who gave to whom");
-  command.add_flag("--csv", options->csv, "with --resizes: print them as CSV")
-      ->excludes(command.get_option("--json"));
+  command
+      .add_flag("--resizes", options->resizes,
+                "print tables of the resizes: by reason, type and size, and who gave to whom")
+      ->excludes("--against");
+  CLI::Option* json =
+      command.add_flag("--json", options->json, "print one JSON object per run, one per line");
+  command
+      .add_flag(
+          "--csv", options->csv,
+          "print a line for each run; with --against, for each difference; with --resizes, for "
+          "each number")
+      ->excludes(json);
   command.callback([options] { report(*options); });
 }
 

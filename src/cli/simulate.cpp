@@ -51,6 +51,7 @@
 #include "workload/generate.hpp"
 #include "workload/platform_file.hpp"
 #include "workload/precedence.hpp"
+#include "workload/resample.hpp"
 #include "workload/transform.hpp"
 
 namespace ductile {
@@ -62,6 +63,8 @@ struct SimulateOptions {
   LogOptions log;
   std::string variant;  // of an experiment
   std::vector<std::string> policies;
+  bool resample = false;
+  std::uint64_t long_term_weeks = Resampling{}.long_term_weeks;
   Transform transform;
   SimulationSettings settings;
   std::vector<std::uint64_t> seeds = {1};
@@ -302,6 +305,17 @@ Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes,
   if (in_flurries > 0) source.about += fmt::format("; {} in flurries left out", in_flurries);
   source.jobs = workload->jobs.size();
   const double loaded = process_seconds();
+  if (options.resample) {
+    const Resampling how{.nodes = nodes, .long_term_weeks = options.long_term_weeks};
+    source.about += "; its users are drawn anew for each seed";
+    source.input = [workload, changes, how, nodes, loaded](std::uint64_t seed) {
+      const double begin = process_seconds();
+      const auto made = std::make_shared<Workload>(resample(*workload, how, seed).workload);
+      if (changes.changes()) transform(*made, changes, nodes, seed);
+      return Input{made, {}, loaded + process_seconds() - begin};
+    };
+    return source;
+  }
   if (!changes.changes()) {
     source.input = [workload, loaded](std::uint64_t) { return Input{workload, {}, loaded}; };
     return source;
@@ -1019,6 +1033,18 @@ void add_workload_options(CLI::App& command, SimulateOptions& options) {
       refuse_option_of_logs(command, "--cores-per-node", "--elastisim", "--trace");
     }
   });
+  CLI::Option* resampled =
+      command
+          .add_flag("--resample", options.resample,
+                    "of --trace: for each seed a new log of its users, week by week, as workload "
+                    "resample makes it; before all changes")
+          ->needs(trace);
+  command
+      .add_option("--long-term-weeks", options.long_term_weeks,
+                  "of --resample: users whose first and last jobs are so far apart stay for long")
+      ->needs(resampled)
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
   add_transform_options(command, options.transform);
 }
 

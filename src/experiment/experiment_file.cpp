@@ -164,7 +164,8 @@ class Reader {
     Statement common;
     common.line = table.source().begin.line;
     std::vector<std::string> figures, variants{experiment_.variants.front().name}, stars{""};
-    std::vector<RunsOf> runs, against;
+    std::vector<RunsOf> runs, against, among, best, worst;
+    std::optional<double> spread;
     const auto read_text = [&](const auto& field, const auto& node) { return text(field, node); };
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
@@ -192,19 +193,42 @@ class Reader {
                "use better, worse or equal");
         }
         common.direction = static_cast<Statement::Direction>(word - kDirectionWords.begin());
-      } else if (name == "percent") {
-        common.percent = node.value<double>();
-        if (!common.percent) fail(node, name, "is no number", "write the percents as a number");
+      } else if (name == "percent" || name == "spread") {
+        std::optional<double>& number = name == "percent" ? common.percent : spread;
+        number = node.value<double>();
+        if (!number) fail(node, name, "is no number", "write the percents as a number");
+        if (name == "spread" && !(*number >= 0)) {
+          fail(node, name, "is below 0", "it is the way from the best to the worst, in percent");
+        }
+      } else if (name == "among") {
+        among = each(name, node, [&](const auto& f, const auto& n) { return runs_of(f, n); });
+        if (among.size() < 2) fail(node, name, "is one alone", "name all that are compared");
+      } else if (name == "best" || name == "worst") {
+        (name == "best" ? best : worst) = {runs_of(name, node)};
       } else {
         fail(node, name, "a statement has no such field",
-             "it has id, figure, runs, against, variant, for, direction, percent and note");
+             "it has id, figure, runs, against, variant, for, direction, percent and note, or "
+             "among with best, worst and spread instead of runs, against, direction and percent");
       }
     }
-    const char* missing = figures.empty()   ? "figure"
-                          : runs.empty()    ? "runs"
-                          : against.empty() ? "against"
-                                            : nullptr;
-    if (missing) fail(table, "statement", std::string("has no ") + missing, "say it");
+    if (figures.empty()) fail(table, "statement", "has no figure", "say it");
+    const bool ranks = !best.empty() || !worst.empty() || spread;
+    if (!among.empty() || ranks) {
+      for (const char* other : {"runs", "against", "direction", "percent"}) {
+        if (const toml::node* node = table.get(other)) {
+          fail(*node, other, "does not go with among, best, worst and spread",
+               "make two statements of it");
+        }
+      }
+      if (among.empty()) fail(table, "statement", "has no among", "name all that are compared");
+      if (!ranks) {
+        fail(table, "statement", "does not say what is so among them",
+             "say which is best or worst, or the spread");
+      }
+    } else {
+      const char* missing = runs.empty() ? "runs" : against.empty() ? "against" : nullptr;
+      if (missing) fail(table, "statement", std::string("has no ") + missing, "say it");
+    }
     for (const std::string& star : stars) {
       for (const std::string& variant : variants) {
         const auto completed = [&](RunsOf of) {
@@ -215,7 +239,37 @@ class Reader {
           }
           return of;
         };
+        const auto is_among = [&](const RunsOf& one) {
+          return std::ranges::find(common.among, one) != common.among.end();
+        };
+        common.among.clear();
+        for (const RunsOf& one : among) {
+          RunsOf its = completed(one);
+          if (is_among(its)) {
+            fail(table, "among", its.policy + " is there twice", "name each once");
+          }
+          common.among.push_back(std::move(its));
+        }
         for (const std::string& name : figures) {
+          common.figure = name;
+          for (const auto& [kind, whom] : {std::pair(Statement::Kind::best, &best),
+                                           std::pair(Statement::Kind::worst, &worst)}) {
+            if (whom->empty()) continue;
+            Statement ranked = common;
+            ranked.kind = kind;
+            ranked.runs = completed(whom->front());
+            if (!is_among(ranked.runs)) {
+              fail(table, kind == Statement::Kind::best ? "best" : "worst",
+                   "'" + ranked.runs.policy + "' is not one of among", "name one of them");
+            }
+            experiment_.statements.push_back(std::move(ranked));
+          }
+          if (spread) {
+            Statement ranked = common;
+            ranked.kind = Statement::Kind::spread;
+            ranked.percent = spread;
+            experiment_.statements.push_back(std::move(ranked));
+          }
           for (const RunsOf& one : runs) {
             for (const RunsOf& other : against) {
               common.figure = name;

@@ -32,16 +32,21 @@ struct RunsOf {
 };
 
 /// One statement about two policies (or the same one in two variants): `runs` are better than
-/// `against` in `figure`, by so many percent where the paper says how many.
+/// `against` in `figure`, by so many percent where the paper says how many. Or one about several:
+/// `runs` are the best or the worst of them, or from the best to the worst it is so many percent.
 struct Statement {
   enum class Direction : std::uint8_t { better, worse, equal };
+  enum class Kind : std::uint8_t { pair, best, worst, spread };
 
-  std::string id;      // as the source numbers it
-  std::string figure;  // a field of Summary
-  RunsOf runs, against;
+  std::string id{};      // as the source numbers it
+  std::string figure{};  // a field of Summary
+  Kind kind = Kind::pair;
+  RunsOf runs{};                // not of a spread
+  RunsOf against{};             // of a pair
+  std::vector<RunsOf> among{};  // all others: `runs` are one of them
   Direction direction = Direction::better;
-  std::optional<double> percent;
-  std::string note;
+  std::optional<double> percent{};
+  std::string note{};
   std::uint64_t line = 0;
 };
 

@@ -87,6 +87,41 @@ TEST(ExperimentFile, AStatementStandsForAllCombinations) {
   EXPECT_EQ(experiment.statements[8].percent, 40);
 }
 
+TEST(ExperimentFile, StatementsAboutSeveral) {
+  const Experiment experiment = read_experiment(
+      written("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n"
+              "[[statement]]\nid = \"T\"\nfor = [\"gain\", \"time\"]\nfigure = \"mean_wait_s\"\n"
+              "among = [\"easy\", \"elastic:victim=*\", { variant = \"b\", policy = \"easy\" }]\n"
+              "best = \"elastic:victim=*\"\nworst = { variant = \"b\", policy = \"easy\" }\n"
+              "spread = 2.5\n"));
+  ASSERT_EQ(experiment.statements.size(), 6u);
+  const Statement& best = experiment.statements[0];
+  EXPECT_EQ(best.kind, Statement::Kind::best);
+  EXPECT_EQ(best.runs, (RunsOf{"a", "elastic:victim=gain"}));
+  EXPECT_EQ(best.among, (std::vector<RunsOf>{{"a", "easy"}, best.runs, {"b", "easy"}}));
+  EXPECT_EQ(experiment.statements[1].kind, Statement::Kind::worst);
+  EXPECT_EQ(experiment.statements[1].runs, (RunsOf{"b", "easy"}));
+  EXPECT_EQ(experiment.statements[2].kind, Statement::Kind::spread);
+  EXPECT_EQ(experiment.statements[2].percent, 2.5);
+  EXPECT_EQ(experiment.statements[3].runs, (RunsOf{"a", "elastic:victim=time"}));
+}
+
+TEST(ExperimentFile, ErrorsOfStatementsAboutSeveral) {
+  const std::string statement = "[[statement]]\nfigure = \"mean_wait_s\"\n",
+                    among = statement + "among = [\"easy\", \"mebf\"]\n";
+  EXPECT_THAT(error_of(statement + "best = \"easy\"\n"), HasSubstr(":1: statement: has no among"));
+  EXPECT_THAT(error_of(among), HasSubstr(":1: statement: does not say what is so among them"));
+  EXPECT_THAT(error_of(among + "best = \"fcfs\"\n"),
+              HasSubstr(":1: best: 'fcfs' is not one of among"));
+  EXPECT_THAT(error_of(among + "spread = \"x\"\n"), HasSubstr(":4: spread: is no number"));
+  EXPECT_THAT(error_of(among + "spread = -1\n"), HasSubstr(":4: spread: is below 0"));
+  EXPECT_THAT(error_of(among + "best = \"easy\"\npercent = 3\n"),
+              HasSubstr(":5: percent: does not go with among"));
+  EXPECT_THAT(error_of(statement + "among = \"easy\"\n"), HasSubstr(":3: among: is one alone"));
+  EXPECT_THAT(error_of(statement + "among = [\"easy\", \"easy\"]\nspread = 1\n"),
+              HasSubstr(":1: among: easy is there twice"));
+}
+
 TEST(ExperimentFile, ErrorsSayWhereAndTheRemedy) {
   EXPECT_THAT(error_of("jobs = \n"), HasSubstr("experiment.toml:1: "));
   EXPECT_THAT(error_of("a = 1\njobs = { x = 1 }\n"),

@@ -1,6 +1,7 @@
 // Statements of a paper beside what was measured.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,8 @@ struct Finding {
   MeanInterval improvement;
   std::vector<double> by_seed;
   double runs = 0, against = 0;  // means of the figure
+  // Of statements about several: who is best or worst by the mean, as `statement.among`.
+  std::size_t best = 0, worst = 0;
 
   /// A number of the paper: met within 10 points on the mean of at least ten seeds. A direction:
   /// met if at least 80 % of the seeds agree and the confidence interval excludes 0. "Equal": the
@@ -34,6 +37,12 @@ struct Finding {
 /// `runs` and `against` are summaries of the same seeds in the same order.
 Finding examine(const Statement& statement, std::span<const Summary> runs,
                 std::span<const Summary> against);
+
+/// Of a statement about several: the summaries of each of `statement.among`, of the same seeds in
+/// the same order. Who is said to be best is compared with the best of the others in each seed, and
+/// is better or not; so is the worst. The spread is (worst - best) / best of those who are so by
+/// the mean over all seeds, each seed for itself.
+Finding examine(const Statement& statement, std::span<const std::span<const Summary>> among);
 
 /// One line of a table for each statement, for a terminal: what the paper says, what was measured,
 /// and whether they agree.

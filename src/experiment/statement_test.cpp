@@ -1,5 +1,6 @@
 #include "experiment/statement.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,56 @@ TEST(Statement, ATableSaysWhatThePaperAndTheRunsSay) {
   EXPECT_THAT(table, HasSubstr("some, elastic"));
   EXPECT_THAT(table, HasSubstr("-50.0 % (0.05 : 0.1)"));
   EXPECT_THAT(table, HasSubstr("not met"));
+}
+
+Finding found_among(const Statement& statement, const std::vector<std::vector<double>>& values) {
+  std::vector<std::vector<Summary>> runs;
+  for (const std::vector<double>& its : values) runs.push_back(turnarounds(its));
+  return examine(statement, std::vector<std::span<const Summary>>(runs.begin(), runs.end()));
+}
+
+TEST(Statement, WhoIsBestAndWorstOfSeveral) {
+  Statement statement{.figure = "mean_turnaround_s",
+                      .kind = Statement::Kind::best,
+                      .runs = {"", "b"},
+                      .among = {{"", "a"}, {"", "b"}, {"", "c"}}};
+  const std::vector<std::vector<double>> values{{100, 110, 100}, {90, 98, 91}, {120, 99, 105}};
+  const Finding best = found_among(statement, values);
+  EXPECT_EQ(best.best, 1u);
+  EXPECT_EQ(best.worst, 2u);
+  EXPECT_NEAR(best.by_seed[0], 10, 1e-12);          // against a
+  EXPECT_NEAR(best.by_seed[1], 100.0 / 99, 1e-12);  // against c
+  EXPECT_EQ(best.verdict, Verdict::looks_right);
+
+  statement.kind = Statement::Kind::worst;
+  statement.runs = {"", "c"};
+  const Finding worst = found_among(statement, values);
+  EXPECT_NEAR(worst.by_seed[0], -20, 1e-12);
+  EXPECT_GT(worst.by_seed[1], 0);  // a is the worst here
+  EXPECT_EQ(worst.verdict, Verdict::not_met);
+  const std::string table = findings_table({&statement, 1}, {&worst, 1});
+  EXPECT_THAT(table, HasSubstr("2 others"));
+  EXPECT_THAT(table, HasSubstr("worst"));
+  EXPECT_THAT(findings_json({&statement, 1}, {&worst, 1}), HasSubstr("\"says\":\"worst\""));
+
+  // Of utilization more is better.
+  statement.figure = "utilization";
+  EXPECT_EQ(found_among(statement, values).best, 2u);
+}
+
+TEST(Statement, FromTheBestToTheWorst) {
+  Statement statement{.figure = "mean_turnaround_s",
+                      .kind = Statement::Kind::spread,
+                      .among = {{"", "a"}, {"", "b"}, {"", "c"}},
+                      .percent = 12};
+  const Finding finding = found_among(statement, {{100, 100}, {110, 114}, {105, 105}});
+  EXPECT_NEAR(finding.improvement.mean, 12, 1e-12);
+  EXPECT_EQ(finding.best, 0u);
+  EXPECT_EQ(finding.worst, 1u);
+  EXPECT_EQ(finding.verdict, Verdict::near);  // of two seeds: its interval holds 0
+  EXPECT_THAT(findings_table({&statement, 1}, {&finding, 1}), HasSubstr("spread 12 %"));
+  statement.figure = "utilization";
+  EXPECT_NEAR(found_among(statement, {{100}, {80}, {90}}).improvement.mean, 20, 1e-9);
 }
 
 }  // namespace

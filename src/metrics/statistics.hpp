@@ -1,11 +1,13 @@
-// Figures over several seeds.
+// Figures over several seeds, and how sure a difference is.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace ductile {
 
@@ -45,5 +47,55 @@ inline MeanInterval mean_interval(std::span<const double> values) {
   result.half_width = student_t_975(values.size() - 1) * std::sqrt(squares / (n - 1) / n);
   return result;
 }
+
+/// The chance that Student's t is at least as far from 0 as `t`, to either side; `degrees` > 0.
+double student_t_p(double t, double degrees);
+
+/// From `low` to `high`; neither is a number where the interval is not known.
+struct Interval95 {
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// Two series of values of the same things, compared pair by pair. What is not known is not a
+/// number: all of no pairs, intervals and p of one.
+struct PairedComparison {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  std::size_t pairs = 0;
+  double baseline = kNone, value = kNone;  // means
+  double difference = kNone;               // value - baseline
+  Interval95 difference_95{};
+  double ratio = kNone;  // value / baseline
+  Interval95 ratio_95{};
+  double p = kNone;            // of no difference, two-sided
+  std::size_t agree = 0;       // pairs whose difference has the sign of that of the means
+  std::size_t block = 0;       // pairs in a block; of a bootstrap
+  std::size_t replicates = 0;  // of a bootstrap
+};
+
+/// Of independent pairs whose differences are about normal, as the seeds of an experiment:
+/// Student's t for the difference, and for the ratio of the means Fieller's interval (Fieller
+/// 1954), which holds 1 exactly where that of the difference holds 0, and is not known where the
+/// mean of the baseline itself may be 0.
+PairedComparison compare_pairs(std::span<const double> baseline, std::span<const double> values);
+
+/// How many values follow each other in a block, so that the blocks of a series say how much its
+/// mean varies: twice the length of Politis and White (2004), as corrected by Patton, Politis and
+/// White (2009) for blocks that overlap. At most n / 10.
+std::size_t block_length(std::span<const double> values);
+
+/// Of pairs in an order in which neighbours depend on each other, as the jobs of one log: blocks of
+/// neighbours are drawn (moving blocks, Kuensch 1989), and what decides is the difference in its
+/// standard errors (studentized, Goetze and Kuensch 1996), with as many replicates above the
+/// interval as below it. The ratio in the same way, by its logarithm. The same arguments give the
+/// same bits. Intervals are not known with fewer than 40 pairs.
+PairedComparison compare_series(std::span<const double> baseline, std::span<const double> values,
+                                std::uint64_t seed = 1, std::size_t replicates = 4999);
+
+/// Holm's correction (1979): p values as if each were of the only comparison made, so that the
+/// chance that any of them is below 0.05 where nothing differs is at most 5 %. What is not a number
+/// stays so and does not count.
+std::vector<double> holm(std::span<const double> p);
 
 }  // namespace ductile

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "model/where.hpp"
+#include "report/csv_reader.hpp"
 
 namespace ductile {
 namespace {
@@ -149,6 +150,44 @@ void JobsCsv::append_energy(JobId id) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   file_.text() += text;
+}
+
+JobsCsvRows read_jobs_csv(const std::filesystem::path& path) {
+  CsvReader csv(path);
+  const std::size_t job = csv.column("job_id"), workload = csv.column("workload_name"),
+                    type = csv.column("profile"), submit = csv.column("submission_time"),
+                    size = csv.column("requested_number_of_resources"),
+                    walltime = csv.column("requested_time"), state = csv.column("final_state"),
+                    start = csv.column("starting_time"), end = csv.column("finish_time"),
+                    waited = csv.column("waiting_time"), turnaround = csv.column("turnaround_time"),
+                    user = csv.column("user"), start_nodes = csv.column("start_nodes"),
+                    end_nodes = csv.column("end_nodes"), reason = csv.column("reason"),
+                    static_runtime = csv.column("static_runtime");
+  const auto duration = [&](std::size_t column) { return csv.time(column).time_since_epoch(); };
+  JobsCsvRows found;
+  while (csv.next()) {
+    if (found.rows.empty()) found.workload = csv.text(workload);
+    JobsCsvRow& row = found.rows.emplace_back();
+    row.job = csv.number<std::uint64_t>(job);
+    row.type = csv.text(type);
+    row.state = csv.text(state);
+    row.reason = csv.text(reason);
+    row.submit = csv.time(submit);
+    row.start = csv.find_time(start);
+    if (row.start) {
+      row.end = csv.time(end);
+      if (*row.end < *row.start) csv.fail(end, "is before its start");
+      row.waited = duration(waited);
+      row.turnaround = duration(turnaround);
+    }
+    row.walltime = duration(walltime);
+    if (!csv.text(static_runtime).empty()) row.static_runtime = duration(static_runtime);
+    row.size = csv.number<std::uint64_t>(size);
+    row.start_nodes = csv.number<std::uint64_t>(start_nodes);
+    row.end_nodes = csv.number<std::uint64_t>(end_nodes);
+    row.user = csv.number<std::int64_t>(user);
+  }
+  return found;
 }
 
 }  // namespace ductile

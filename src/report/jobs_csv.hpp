@@ -1,10 +1,13 @@
 // jobs.csv: what became of each job.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/time.hpp"
 #include "report/output_file.hpp"
 #include "simulation/observer.hpp"
 #include "simulation/power_figures.hpp"
@@ -40,5 +43,29 @@ class JobsCsv final : public Observer {
   JobEnergies energies_;
   bool is_power_known_ = false;
 };
+
+/// A row of jobs.csv, exact to the microsecond.
+struct JobsCsvRow {
+  std::uint64_t job = 0;
+  std::string type{}, state{}, reason{};
+  Time submit{};
+  std::optional<Time> start{}, end{};  // none: it never ran
+  // As the run counts them: jobs that wait for others wait from when these were over on. Of one
+  // that ran.
+  Duration waited{}, turnaround{};
+  Duration walltime{};
+  std::optional<Duration> static_runtime{};  // none: not known
+  std::uint64_t size = 0, start_nodes = 0, end_nodes = 0;
+  std::int64_t user = 0;
+  bool operator==(const JobsCsvRow&) const = default;
+};
+
+struct JobsCsvRows {
+  std::string workload{};  // its name
+  std::vector<JobsCsvRow> rows{};
+};
+
+/// Reads such a file back, as it is sorted. Throws InputError.
+JobsCsvRows read_jobs_csv(const std::filesystem::path& path);
 
 }  // namespace ductile

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/comparison.hpp"
 #include "report/html.hpp"
 #include "report/page_bundle.hpp"
 #include "report/run_drawing.hpp"
@@ -39,17 +40,6 @@ OrderedJson of(double value) {
 
 std::string_view word(Better better) {
   return better == Better::less ? "less" : better == Better::more ? "more" : "";
-}
-
-// The page chooses units by the size of what there is; it is told seconds.
-struct Unit {
-  std::string_view name;
-  double factor;
-};
-Unit unit_of(const Column& column) {
-  if (column.unit == "h") return {"s", 3600};
-  if (column.unit == "node h") return {"node s", 3600};
-  return {column.unit, 1};
 }
 
 // What a reader must not miss.
@@ -98,7 +88,7 @@ OrderedJson json_of(const RunPage& run, const std::vector<Column>& columns, bool
   }
   json["values"] = OrderedJson::array();
   for (const Column& column : columns) {
-    json["values"].push_back(of(column.value(run.summary) * unit_of(column).factor));
+    json["values"].push_back(of(column.value(run.summary) * base_unit(column).factor));
   }
   if (is_whole) json["figures"] = OrderedJson::parse(figures_json(run.summary));
   return json;
@@ -112,10 +102,33 @@ OrderedJson json_of(const PolicyRuns& group, const std::vector<Column>& columns,
   for (const Column& column : columns) {
     std::vector<double> values;
     for (const Summary* summary : group.runs) {
-      values.push_back(column.value(*summary) * unit_of(column).factor);
+      values.push_back(column.value(*summary) * base_unit(column).factor);
     }
     const MeanInterval interval = mean_interval(values);
     json["means"].push_back(OrderedJson::array({of(interval.mean), of(interval.half_width)}));
+  }
+  return json;
+}
+
+OrderedJson json_of(const Comparison& comparison) {
+  OrderedJson json{{"baseline", comparison.baseline}, {"method", comparison.method}};
+  json["rows"] = OrderedJson::array();
+  for (const Difference& row : comparison.rows) {
+    const PairedComparison& its = row.pairs;
+    // The page draws ratios: of a figure that is 0 with the baseline there is none.
+    if (!std::isfinite(its.ratio)) continue;
+    json["rows"].push_back({{"group", row.group},
+                            {"key", row.column.key},
+                            {"baseline", of(its.baseline)},
+                            {"value", of(its.value)},
+                            {"difference", of(its.difference)},
+                            {"low", of(its.difference_95.low)},
+                            {"high", of(its.difference_95.high)},
+                            {"ratio", of(its.ratio)},
+                            {"ratio_low", of(its.ratio_95.low)},
+                            {"ratio_high", of(its.ratio_95.high)},
+                            {"p", of(row.p)},
+                            {"verdict", word(row.verdict)}});
   }
   return json;
 }
@@ -154,7 +167,7 @@ std::string for_script(const OrderedJson& json) {
 
 }  // namespace
 
-std::string html_page(std::span<const RunPage> runs) {
+std::string html_page(std::span<const RunPage> runs, std::size_t baseline) {
   std::vector<Summary> summaries;
   for (const RunPage& run : runs) summaries.push_back(run.summary);
   const std::vector<PolicyRuns> groups = by_policy(summaries);
@@ -165,7 +178,7 @@ std::string html_page(std::span<const RunPage> runs) {
   for (const Column& column : columns) {
     data["columns"].push_back({{"key", column.key},
                                {"title", column.title},
-                               {"unit", unit_of(column).name},
+                               {"unit", base_unit(column).name},
                                {"decimals", column.decimals},
                                {"better", word(column.better)}});
   }
@@ -205,6 +218,11 @@ std::string html_page(std::span<const RunPage> runs) {
     drawn.update(drawing.json);
   }
   data["comparison"] = nullptr;
+  if (groups.size() > 1) {
+    const Comparison comparison = compare(runs, baseline, false);
+    data["comparison"] = json_of(comparison);
+    for (const std::string& note : comparison.notes) data["notes"].push_back(note);
+  }
 
   const RunPage& first = runs.front();
   std::string title =

@@ -1,6 +1,7 @@
 // The report: one HTML page that needs nothing but itself.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -18,8 +19,9 @@ struct RunPage {
 
 /// A page that compares these runs, drawn by what web/ has become: of the first run of each policy
 /// whose files are there all jobs, what they held, and the state of the cluster over time. The same
+/// `baseline`: with which policy it compares, a place in `by_policy`. The same
 /// runs give the same bytes: nothing on it depends on the machine it was made on. Throws InputError
 /// where a file is damaged.
-std::string html_page(std::span<const RunPage> runs);
+std::string html_page(std::span<const RunPage> runs, std::size_t baseline = 0);
 
 }  // namespace ductile

@@ -14,6 +14,7 @@
 #include "report/allocations_csv.hpp"
 #include "report/corridor_csv.hpp"
 #include "report/csv_reader.hpp"
+#include "report/jobs_csv.hpp"
 #include "report/nodes_csv.hpp"
 #include "report/packed.hpp"
 #include "report/resizes_csv.hpp"
@@ -29,52 +30,6 @@ constexpr std::int64_t kNone = -1;
 constexpr std::size_t kMostSamples = 1 << 14;
 
 std::int64_t microseconds(Time time) { return time.time_since_epoch().count(); }
-
-// Of jobs.csv what a page shows.
-struct JobRow {
-  std::uint64_t job = 0;
-  std::int64_t submit = 0, start = kNone, end = kNone;
-  std::uint64_t size = 0, start_nodes = 0, end_nodes = 0;
-  std::int64_t walltime = 0, user = 0, runtime = kNone;
-  std::string type{}, state{}, reason{};
-};
-
-struct Jobs {
-  std::string workload;
-  std::vector<JobRow> rows;
-};
-
-Jobs read_jobs(const fs::path& path) {
-  CsvReader csv(path);
-  const std::size_t job = csv.column("job_id"), workload = csv.column("workload_name"),
-                    type = csv.column("profile"), submit = csv.column("submission_time"),
-                    size = csv.column("requested_number_of_resources"),
-                    walltime = csv.column("requested_time"), state = csv.column("final_state"),
-                    start = csv.column("starting_time"), end = csv.column("finish_time"),
-                    user = csv.column("user"), start_nodes = csv.column("start_nodes"),
-                    end_nodes = csv.column("end_nodes"), reason = csv.column("reason"),
-                    runtime = csv.column("static_runtime");
-  Jobs jobs;
-  while (csv.next()) {
-    if (jobs.rows.empty()) jobs.workload = csv.text(workload);
-    JobRow& row = jobs.rows.emplace_back();
-    row.job = csv.number<std::uint64_t>(job);
-    row.submit = microseconds(csv.time(submit));
-    if (const auto time = csv.find_time(start)) row.start = microseconds(*time);
-    if (const auto time = csv.find_time(end); time && row.start != kNone)
-      row.end = microseconds(*time);
-    row.size = csv.number<std::uint64_t>(size);
-    row.walltime = microseconds(csv.time(walltime));
-    if (const auto time = csv.find_time(runtime)) row.runtime = microseconds(*time);
-    row.user = csv.number<std::int64_t>(user);
-    row.start_nodes = csv.number<std::uint64_t>(start_nodes);
-    row.end_nodes = csv.number<std::uint64_t>(end_nodes);
-    row.type = csv.text(type);
-    row.state = csv.text(state);
-    row.reason = csv.text(reason);
-  }
-  return jobs;
-}
 
 std::size_t rows_of(const Allocation& held) {
   return std::max<std::size_t>(held.nodes.parts.size(), 1);
@@ -240,7 +195,7 @@ OrderedJson choices_json(const fs::path& path) {
 
 RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t most_rows) {
   RunDrawing drawing;
-  Jobs jobs = read_jobs(folder / "jobs.csv");
+  JobsCsvRows jobs = read_jobs_csv(folder / "jobs.csv");
   drawing.workload = jobs.workload;
   std::vector<Allocation> held;
   if (const fs::path path = folder / "allocations.csv"; fs::exists(path)) {
@@ -250,21 +205,21 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   // Jobs that still ran when the run was stopped have only what they held.
   std::unordered_map<std::uint64_t, std::size_t> rows;
   for (const Allocation& each : held) rows[each.job] += rows_of(each);
-  std::ranges::sort(jobs.rows, {}, &JobRow::job);
+  std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
   if (summary.stopped) {
-    std::map<std::uint64_t, JobRow> running;
+    std::map<std::uint64_t, JobsCsvRow> running;
     for (const Allocation& each : held) {
-      if (std::ranges::binary_search(jobs.rows, each.job, {}, &JobRow::job)) continue;
-      JobRow& row =
-          running.try_emplace(each.job, JobRow{.job = each.job, .start = microseconds(each.from)})
+      if (std::ranges::binary_search(jobs.rows, each.job, {}, &JobsCsvRow::job)) continue;
+      JobsCsvRow& row =
+          running.try_emplace(each.job, JobsCsvRow{.job = each.job, .start = each.from})
               .first->second;
-      row.submit = row.start;  // it was no later
+      row.submit = *row.start;  // it was no later
       row.size = row.start_nodes = row.end_nodes = each.size;
       row.state = "RUNNING";
       row.reason = each.reason;
     }
     for (auto& [job, row] : running) jobs.rows.push_back(std::move(row));
-    std::ranges::sort(jobs.rows, {}, &JobRow::job);
+    std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
   }
   std::size_t shown = 0;
   for (; shown < jobs.rows.size(); ++shown) {
@@ -280,12 +235,14 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   Packed submitted({"job", "submit", "size", "walltime", "user", "type", "runtime"});
   Packed ran({"start", "end", "reason", "state", "start_nodes", "end_nodes"});
   Bars::Places places;
-  for (const JobRow& row : jobs.rows) {
+  for (const JobsCsvRow& row : jobs.rows) {
     places.emplace(row.job, static_cast<std::int64_t>(submitted.rows()));
-    submitted.add({static_cast<std::int64_t>(row.job), row.submit,
-                   static_cast<std::int64_t>(row.size), row.walltime, row.user,
-                   submitted.word("type", row.type), row.runtime});
-    ran.add({row.start, row.end, ran.word("reason", row.reason), ran.word("state", row.state),
+    submitted.add({static_cast<std::int64_t>(row.job), microseconds(row.submit),
+                   static_cast<std::int64_t>(row.size), row.walltime.count(), row.user,
+                   submitted.word("type", row.type),
+                   row.static_runtime ? row.static_runtime->count() : kNone});
+    ran.add({row.start ? microseconds(*row.start) : kNone, row.end ? microseconds(*row.end) : kNone,
+             ran.word("reason", row.reason), ran.word("state", row.state),
              static_cast<std::int64_t>(row.start_nodes), static_cast<std::int64_t>(row.end_nodes)});
   }
   Bars bars(places);

@@ -1,6 +1,8 @@
 """ductile report: tables and a page from what simulate wrote."""
 
+import csv
 import html.parser
+import io
 import json
 
 import pytest
@@ -93,3 +95,127 @@ def test_what_measured_the_machine_is_that_of_each_run(ductile, runs):
         assert line["simulate_seconds"] == own["simulate_seconds"] > 0
         assert line["peak_rss_bytes"] == own["peak_rss_bytes"]
     assert "simulate_seconds" not in (runs / "two/summary.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    """Two policies, ten seeds: mean waits differ in each."""
+    from conftest import Ductile
+    folder = tmp_path_factory.mktemp("seeds")
+    Ductile().output("simulate", "--generate", "rigid", "--jobs", 200, "--policy", "easy", "--policy", "fcfs",
+                     "--seeds", "1..10", "--out", folder / "ten")
+    return folder / "ten"
+
+
+def test_a_comparison_over_seeds(ductile, seeds):
+    lines = ductile.objects("report", seeds, "--against", "fcfs", "--json")
+    [wait] = [line for line in lines if line["kind"] == "figure" and line["figure"] == "mean_wait_s"]
+    runs = ductile.objects("report", seeds, "--json")
+    values = {(run["policy"], run["seed"]): run["mean_wait_s"] for run in runs}
+    differences = [values["easy", seed] - values["fcfs", seed] for seed in range(1, 11)]
+    assert wait["policy"] == "easy" and wait["against"] == "fcfs" and wait["pairs"] == 10
+    assert wait["difference"] == pytest.approx(sum(differences) / 10)
+    mean = wait["difference"]
+    half = 2.2622 * (sum((d - mean) ** 2 for d in differences) / 90) ** 0.5
+    assert wait["low"] == pytest.approx(mean - half) and wait["high"] == pytest.approx(mean + half)
+    assert wait["agree"] == sum(d * mean > 0 for d in differences)
+    assert wait["p_corrected"] >= wait["p"]
+    [method] = [line for line in lines if line["kind"] == "method"]
+    assert "Student's t" in method["method"] and method["comparisons"] > 1
+    # Each job is in one class, and is of one user.
+    jobs = sum(line["jobs"] for line in lines if line["kind"] == "class" and line["figure"] == "mean_wait_s")
+    assert jobs == 2000
+
+
+def test_a_comparison_as_text_and_csv(ductile, seeds):
+    text = ductile.output("report", seeds, "--against", "fcfs")
+    assert "Against fcfs. Paired by seed" in text and "By size asked for" in text and "By user" in text
+    assert text == ductile.output("report", seeds, "--against", "fcfs")
+    header, *rows = list(csv.reader(io.StringIO(ductile.output("report", seeds, "--against", "fcfs", "--csv"))))
+    assert header[:5] == ["kind", "policy", "against", "part", "figure"]
+    assert all(len(row) == len(header) for row in rows)
+    assert {row[0] for row in rows} == {"figure", "class", "user"}
+    runs = list(csv.DictReader(io.StringIO(ductile.output("report", seeds, "--csv"))))
+    assert len(runs) == 20 and runs[0]["policy"] == "easy" and float(runs[0]["mean_wait_s"]) >= 0
+
+
+def test_one_log_is_compared_by_its_jobs(ductile, runs):
+    text = ductile.output("report", runs / "two", "--against", "fcfs")
+    assert "One seed: jobs paired by number (up to 1000); 95 % intervals by a studentized bootstrap" in text
+    lines = ductile.objects("report", runs / "two", "--against", "fcfs", "--json")
+    [wait] = [line for line in lines if line["kind"] == "figure" and line["figure"] == "mean_wait_s"]
+    own = {run["policy"]: run["mean_wait_s"] for run in ductile.objects("report", runs / "two", "--json")}
+    assert wait["difference"] == pytest.approx(own["easy"] - own["fcfs"], abs=1e-6)
+    assert wait["low"] < wait["difference"] < wait["high"]
+
+
+def test_seeds_of_one_side_are_left_out(ductile, seeds, tmp_path):
+    ductile.output("simulate", "--generate", "rigid", "--jobs", 200, "--policy", "mebf", "--seeds", "3..12",
+                   "--out", tmp_path / "other")
+    text = ductile.output("report", seeds, tmp_path / "other", "--against", f"{seeds}/fcfs")
+    assert "only one has the seeds 1, 2, 11, 12: left out" in text
+
+
+def test_unknown_baselines(ductile, seeds, runs, tmp_path):
+    done = ductile.run("report", seeds, "--against", "fifo")
+    assert done.returncode == 2 and "no runs of 'fifo'" in done.stderr and "name one of easy, fcfs" in done.stderr
+    done = ductile.run("report", runs / "one", "--against", "easy")
+    assert done.returncode == 2 and "nothing beside easy" in done.stderr
+    assert ductile.run("report", seeds, "--json", "--csv").returncode == 2
+    done = ductile.run("report", tmp_path / "nowhere", "--against", "easy")
+    assert done.returncode == 2
+
+
+def test_damaged_jobs_are_told(ductile, tmp_path):
+    ductile.output("simulate", "--generate", "rigid", "--jobs", 50, "--policy", "easy", "--policy", "fcfs",
+                   "--out", tmp_path / "out")
+    (tmp_path / "out/easy-s1/jobs.csv").write_text("job_id\n1\n")
+    done = ductile.run("report", tmp_path / "out", "--against", "fcfs")
+    assert done.returncode == 2 and "jobs.csv" in done.stderr
+
+
+EXPERIMENT = """
+generate = "rigid"
+jobs = 100
+seeds = "1..3"
+policy = ["easy", "fcfs"]
+[[variant]]
+name = "as it is"
+[[variant]]
+name = "more"
+arrival-scale = 0.8
+[[statement]]
+id = "T"
+figure = "mean_wait_s"
+among = [{ variant = "more", policy = "fcfs" }, "easy", "fcfs"]
+best = "easy"
+worst = { variant = "more", policy = "fcfs" }
+spread = 50
+"""
+
+
+def test_variants_of_an_experiment(ductile, tmp_path):
+    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    out = tmp_path / "out"
+    text = ductile.output("simulate", tmp_path / "e.toml", "--out", out)
+    assert "2 others" in text and "spread 50 %" in text
+    lines = ductile.objects("report", out, "--against", "as it is/fcfs", "--json")
+    assert {line["policy"] for line in lines if line["kind"] == "figure"} == {
+        "as it is/easy", "more/easy", "more/fcfs"}
+    # Of each variant its own.
+    lines = ductile.objects("report", out, "--against", "fcfs", "--json")
+    assert {(line["policy"], line["against"]) for line in lines if line["kind"] == "figure"} == {
+        ("as it is/easy", "as it is/fcfs"), ("more/easy", "more/fcfs")}
+    done = ductile.run("report", out, "--against", "fcfs", "--html", tmp_path / "page.html")
+    assert done.returncode == 2 and "name one of as it is/fcfs, more/fcfs" in done.stderr
+    ductile.output("report", out, "--against", "more/fcfs", "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert data["groups"][data["comparison"]["baseline"]]["policy"] == "more/fcfs"
+    assert data["comparison"]["rows"]
+
+
+def test_statements_about_who_is_not_there(ductile, tmp_path):
+    (tmp_path / "e.toml").write_text(EXPERIMENT.replace('"easy", "fcfs"]\nbest', '"easy", "sjf"]\nbest'))
+    done = ductile.run("simulate", tmp_path / "e.toml")
+    assert done.returncode == 2 and "e.toml:11: statement: there will be no runs of sjf" in done.stderr

@@ -476,3 +476,30 @@ def test_accounts_have_limits_and_figures(ductile, tmp_path):
     # Files keep them.
     ductile.run("workload", "transform", log, "--out", tmp_path / "y.swf")
     assert "account=odd" in (tmp_path / "y.adaptive").read_text()
+
+
+def test_resampled_logs_are_those_of_workload_resample(ductile, tmp_path):
+    told = ductile.objects("simulate", "--trace", RIGID_1000, "--resample", "--seeds", "2..3", "--nodes", 500,
+                           "--json", "--quiet")
+    for seed, line in zip((2, 3), told, strict=True):
+        log = tmp_path / f"{seed}.swf"
+        ductile.output("workload", "resample", RIGID_1000, "--nodes", 500, "--seed", seed, "--out", log)
+        [own] = ductile.objects("simulate", "--trace", log, "--nodes", 500, "--json", "--quiet")
+        assert line["seed"] == seed
+        for figure in ("jobs", "makespan_s", "mean_wait_s", "mean_turnaround_s"):
+            assert line[figure] == own[figure], figure
+        # It is part of what was run, with its default.
+        assert line["run"]["options"]["resample"] is True
+        assert line["run"]["defaults"]["long-term-weeks"] == "12"
+    assert told[0]["mean_wait_s"] != told[1]["mean_wait_s"]
+
+
+def test_what_cannot_be_resampled(ductile, tmp_path):
+    done = ductile.run("simulate", "--generate", "rigid", "--resample")
+    assert done.returncode == 2 and "--resample requires --trace" in done.stderr
+    done = ductile.run("simulate", "--trace", RIGID_1000, "--long-term-weeks", 3)
+    assert done.returncode == 2 and "--long-term-weeks requires --resample" in done.stderr
+    nobody = tmp_path / "nobody.swf"
+    nobody.write_text("".join(f"{i} {i} -1 10 1 -1 -1 1 20 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for i in range(1, 9)))
+    done = ductile.run("simulate", "--trace", nobody, "--nodes", 4, "--resample")
+    assert done.returncode == 2 and "no job has a user" in done.stderr

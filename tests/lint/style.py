@@ -33,7 +33,6 @@ UNTESTED = {
     "report/chrome_trace.cpp": "report/run_folder_test.cpp",
     "report/decisions_csv.cpp": "report/run_folder_test.cpp",
     "report/explanation.cpp": "tests/property/explanation_test.cpp",
-    "report/jobs_csv.cpp": "report/run_folder_test.cpp",
     "scheduling/place.cpp": "tests/property/cells_test.cpp",
     "solver/corridor_greedy.cpp": "tests/property/corridor_test.cpp",
     "solver/corridor_relaxation.cpp": "tests/property/corridor_test.cpp",

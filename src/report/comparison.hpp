@@ -1,0 +1,75 @@
+// Policies beside one of them: by how much they differ, and how sure that is (docs/statistics.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/statistics.hpp"
+#include "report/page.hpp"
+#include "report/table.hpp"
+
+namespace ductile {
+
+/// One policy against the baseline in one figure, in the unit of `base_unit`.
+struct Difference {
+  enum class Verdict : std::uint8_t { better, worse, open };
+
+  std::size_t group = 0;  // place in `by_policy`
+  Column column;
+  PairedComparison pairs;              // of seeds; of jobs, where there is one seed
+  double p = PairedComparison::kNone;  // of `pairs`, corrected for the comparisons made
+  Verdict verdict = Verdict::open;     // by `p`, at 5 %
+};
+
+/// The same for a part of the jobs.
+struct PartEffect {
+  std::size_t group = 0;
+  std::string part;                   // "2 to 4 nodes, 1 to 10 min", or the number of a user
+  std::uint64_t jobs = 0;             // in both runs, of all seeds
+  PairedComparison wait, turnaround;  // means, in seconds
+  double total_s = 0;                 // of all its jobs: turnaround less that with the baseline
+};
+
+struct Comparison {
+  std::size_t baseline = 0;        // group
+  std::string method;              // how intervals were made: a sentence
+  std::vector<std::string> notes;  // what was left out, and why; sentences
+  std::size_t made = 0;            // comparisons with a p
+  std::vector<Difference> rows;    // by group, then in the order of columns
+  /// By size asked for and run time with the baseline, in this order; by user, those whose jobs
+  /// gain or lose most together first. Only if asked for, and where the files of the runs are.
+  std::vector<PartEffect> classes, users;
+};
+
+/// Compares the runs of each other policy with those of the baseline, a place in `by_policy`. Runs
+/// are paired by seed; where there is one seed, or seeds change nothing, jobs by their number: from
+/// jobs.csv in the folders of the runs. Throws InputError where a file is damaged.
+Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts);
+
+/// What figures are told in, where the reader chooses the unit: seconds, not hours.
+struct BaseUnit {
+  std::string_view name;
+  double factor = 1;  // of the column's unit
+};
+BaseUnit base_unit(const Column& column);
+
+std::string_view word(Difference::Verdict verdict);
+
+/// The figure that decides what is better, as far as it is compared; none: nothing is.
+std::optional<std::string_view> main_figure(const Comparison& comparison);
+
+/// For a terminal: tables with a line for each difference, for each class, and for the users whose
+/// jobs are affected most. `policies`: the names of the groups.
+std::string comparison_text(const Comparison& comparison, std::span<const std::string> policies);
+/// One JSON object for each of these, one per line: all users.
+std::string comparison_json(const Comparison& comparison, std::span<const std::string> policies);
+/// The same as CSV, without its header.
+std::string_view comparison_csv_header();
+std::string comparison_csv(const Comparison& comparison, std::span<const std::string> policies);
+
+}  // namespace ductile

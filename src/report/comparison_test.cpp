@@ -1,0 +1,160 @@
+#include "report/comparison.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+
+namespace ductile {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::HasSubstr;
+
+RunPage run_of(const char* policy, std::uint64_t seed, double turnaround_s) {
+  RunPage run;
+  run.summary.policy = policy;
+  run.summary.seed = seed;
+  run.summary.jobs = 10;
+  run.summary.makespan_s = 3600 * turnaround_s;
+  run.summary.mean_turnaround_s = turnaround_s;
+  return run;
+}
+
+const Difference* row_of(const Comparison& comparison, std::string_view key, std::size_t group) {
+  for (const Difference& row : comparison.rows) {
+    if (row.column.key == key && row.group == group) return &row;
+  }
+  return nullptr;
+}
+
+TEST(Comparison, SeedsArePaired) {
+  std::vector<RunPage> runs;
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    const auto load = static_cast<double>(100 * seed);
+    runs.push_back(run_of("easy", seed, load));
+    // In another order, and one that easy has not.
+    runs.push_back(run_of("mebf", 6 - seed, 600 - load - static_cast<double>(10 + seed)));
+  }
+  runs.push_back(run_of("mebf", 9, 1));
+  const Comparison comparison = compare(runs, 0, false);
+  const Difference* row = row_of(comparison, "mean_turnaround_s", 1);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->pairs.pairs, 5u);
+  EXPECT_EQ(row->pairs.agree, 5u);
+  EXPECT_NEAR(row->pairs.difference, -13, 1e-9);
+  EXPECT_EQ(row->verdict, Difference::Verdict::better);
+  EXPECT_GE(row->p, row->pairs.p);
+  // Hours in tables, seconds here.
+  EXPECT_NEAR(row_of(comparison, "makespan_s", 1)->pairs.difference, -13 * 3600, 1e-6);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("only one has the seed 9: left out")));
+  EXPECT_THAT(comparison.method, HasSubstr("Student's t"));
+  EXPECT_EQ(main_figure(comparison), "mean_turnaround_s");
+
+  const Comparison other = compare(runs, 1, false);
+  EXPECT_EQ(row_of(other, "mean_turnaround_s", 0)->verdict, Difference::Verdict::worse);
+  EXPECT_EQ(row_of(other, "mean_turnaround_s", 1), nullptr);
+}
+
+TEST(Comparison, SeedsThatChangeNothingAreOne) {
+  std::vector<RunPage> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    runs.push_back(run_of("easy", seed, 100));
+    runs.push_back(run_of("mebf", seed, 90));
+  }
+  const Comparison comparison = compare(runs, 0, false);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("they count as one")));
+  const Difference* row = row_of(comparison, "mean_turnaround_s", 1);
+  EXPECT_EQ(row->pairs.difference, -10);
+  EXPECT_TRUE(std::isnan(row->p));
+  EXPECT_EQ(row->verdict, Difference::Verdict::open);
+}
+
+TEST(Comparison, WithoutASeedInCommonThereIsNothingToSay) {
+  const std::vector<RunPage> runs{run_of("easy", 1, 100), run_of("mebf", 2, 90)};
+  const Comparison comparison = compare(runs, 0, false);
+  EXPECT_TRUE(comparison.rows.empty());
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("no seed in common")));
+  EXPECT_EQ(main_figure(comparison), std::nullopt);
+}
+
+// A run of one log; `faster_s` less wait for all jobs of user 1.
+RunPage run_with_jobs(const char* policy, double faster_s) {
+  RunPage run = run_of(policy, 1, 0);
+  run.path = fs::path(testing::TempDir()) / policy;
+  fs::create_directories(run.path);
+  std::ofstream file(run.path / "jobs.csv");
+  file << "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
+          "requested_time,final_state,starting_time,finish_time,waiting_time,turnaround_time,user,"
+          "start_nodes,end_nodes,reason\n";
+  Draws draws(1, Stream::test, 0);
+  double sum = 0;
+  constexpr int kJobs = 400;
+  for (int job = 1; job <= kJobs; ++job) {
+    const int user = job % 2 + 1, size = job % 4 == 0 ? 32 : 1, ran = job % 4 == 0 ? 7200 : 30;
+    const auto wait =
+        static_cast<std::int64_t>(std::round(draws.uniform(100, 200) - (user == 1 ? faster_s : 0)));
+    const std::int64_t submit = 10 * job, start = submit + wait;
+    file << fmt::format("{},log,rigid,{},{},90000,COMPLETED_SUCCESSFULLY,{},{},{},{},{},1,1,x\n",
+                        job, submit, size, start, start + ran, wait, wait + ran, user);
+    sum += static_cast<double>(wait + ran);
+  }
+  run.summary.jobs = kJobs;
+  run.summary.mean_turnaround_s = sum / kJobs;
+  run.summary.mean_wait_s = 0;  // not what the jobs say, which are believed
+  return run;
+}
+
+TEST(Comparison, JobsOfOneLogArePaired) {
+  std::vector<RunPage> runs{run_with_jobs("easy", 0), run_with_jobs("mebf", 50)};
+  const Comparison comparison = compare(runs, 0, true);
+  const Difference* row = row_of(comparison, "mean_wait_s", 1);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->pairs.pairs, 400u);
+  EXPECT_NEAR(row->pairs.difference, -25, 1);
+  EXPECT_LT(row->pairs.difference_95.low, -25);
+  EXPECT_LT(row->pairs.difference_95.high, 0);
+  EXPECT_EQ(row->verdict, Difference::Verdict::better);
+  EXPECT_THAT(comparison.method, HasSubstr("bootstrap"));
+  // Of others nothing is known but the values.
+  EXPECT_TRUE(std::isnan(row_of(comparison, "makespan_s", 1)->pairs.p));
+
+  ASSERT_EQ(comparison.users.size(), 2u);
+  EXPECT_EQ(comparison.users[0].part, "1");
+  EXPECT_EQ(comparison.users[0].jobs, 200u);
+  EXPECT_NEAR(comparison.users[0].total_s, -200 * 50, 200);
+  EXPECT_EQ(comparison.users[1].total_s, 0);
+  ASSERT_EQ(comparison.classes.size(), 2u);
+  EXPECT_EQ(comparison.classes[0].part, "1 node, below 1 min");
+  EXPECT_EQ(comparison.classes[0].jobs, 300u);
+  EXPECT_EQ(comparison.classes[1].part, "17 to 64 nodes, 1 to 4 h");
+
+  const std::vector<std::string> names{"easy", "mebf"};
+  const std::string text = comparison_text(comparison, names);
+  EXPECT_THAT(text, HasSubstr("Against easy. One seed: jobs paired by number (up to 400)"));
+  EXPECT_THAT(text, HasSubstr("mebf: 1 users gain, 0 lose"));
+  EXPECT_THAT(comparison_json(comparison, names), HasSubstr("\"figure\":\"mean_wait_s\""));
+  EXPECT_THAT(comparison_csv(comparison, names), HasSubstr("user,mebf,easy,1,mean_wait_s,s,200,"));
+}
+
+TEST(Comparison, JobsOutsideOfWhatWasMeasuredDoNotCount) {
+  std::vector<RunPage> runs{run_with_jobs("easy", 0), run_with_jobs("mebf", 50)};
+  for (RunPage& run : runs) {
+    run.summary.measured_from_s = 1000;
+    run.summary.measured_until_s = 3000;
+  }
+  const Comparison comparison = compare(runs, 0, true);
+  EXPECT_EQ(row_of(comparison, "mean_wait_s", 1)->pairs.pairs, 200u);
+  EXPECT_EQ(comparison.users[0].jobs, 100u);
+}
+
+}  // namespace
+}  // namespace ductile
