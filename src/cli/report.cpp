@@ -121,7 +121,7 @@ std::vector<std::string> names_of(const std::vector<RunPage>& pages) {
   return names;
 }
 
-std::string listed(const std::vector<std::string>& names) {
+std::string names_text(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -146,7 +146,7 @@ std::vector<std::string> baselines(const std::vector<Found>& runs, const std::st
   std::vector<std::string> names;
   for (const Found& run : runs) add(names, run.name());
   throw InputError("--against: there are no runs of '" + against + "'",
-                   "name one of " + listed(names));
+                   "name one of " + names_text(names));
 }
 
 std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
@@ -161,7 +161,7 @@ void write_page(const Options& options, const std::vector<Found>& runs) {
     if (found.size() > 1) {
       throw InputError(
           "--against: a page has one baseline, and " + options.against + " stands for several",
-          "name one of " + listed(found));
+          "name one of " + names_text(found));
     }
     baseline = place_of(names_of(pages), found.front());
   }

@@ -116,7 +116,7 @@ struct Sides {
 };
 
 // A part of the jobs in all seeds.
-struct Part {
+struct PartOfJobs {
   std::uint64_t jobs = 0;
   double total_s = 0;
   Sides wait{}, turnaround{};
@@ -142,14 +142,14 @@ struct Part {
 };
 
 template <class Key>
-using Parts = std::map<Key, Part>;
+using PartsOfJobs = std::map<Key, PartOfJobs>;
 
 template <class Key, class KeyOf>
-void add_parts(Parts<Key>& parts, const JobPairs& jobs, bool is_one_log, KeyOf key_of) {
+void add_parts(PartsOfJobs<Key>& parts, const JobPairs& jobs, bool is_one_log, KeyOf key_of) {
   std::map<Key, std::vector<const JobPair*>> found;
   for (const JobPair& pair : jobs.pairs) found[key_of(pair)].push_back(&pair);
   for (const auto& [key, pairs] : found) {
-    Part& part = parts[key];
+    PartOfJobs& part = parts[key];
     part.jobs += pairs.size();
     for (const JobPair* pair : pairs) part.total_s += pair->turnaround[1] - pair->turnaround[0];
     is_one_log ? part.add_jobs(pairs) : part.add_means(pairs);
@@ -162,7 +162,7 @@ PairedComparison compared(const Sides& sides, bool is_one_log) {
 }
 
 template <class Key, class NameOf>
-void add_effects(std::vector<PartEffect>& effects, std::size_t group, const Parts<Key>& parts,
+void add_effects(std::vector<PartEffect>& effects, std::size_t group, const PartsOfJobs<Key>& parts,
                  bool is_one_log, NameOf name_of) {
   for (const auto& [key, part] : parts) {
     effects.push_back({.group = group,
@@ -327,8 +327,8 @@ class Comparer {
   void add_jobs(std::size_t group, const std::vector<SeedPair>& pairs,
                 std::map<std::string_view, Sides>& of_jobs) {
     const bool is_one_log = pairs.size() == 1;
-    Parts<std::pair<std::size_t, std::size_t>> classes;
-    Parts<std::int64_t> users;
+    PartsOfJobs<std::pair<std::size_t, std::size_t>> classes;
+    PartsOfJobs<std::int64_t> users;
     std::uint64_t left_out = 0;
     for (const SeedPair& seed : pairs) {
       const std::vector<JobsCsvRow> baseline = measured_jobs(*seed.of[0]),
