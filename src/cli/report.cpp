@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "cli/figure_options.hpp"
+#include "report/figures.hpp"
 #include "report/output_file.hpp"
 #include "report/page.hpp"
 #include "report/resize_table.hpp"
@@ -24,6 +26,7 @@ struct Options {
   std::string html;
   bool json = false;
   bool resizes = false, csv = false;
+  FigureOptions figures{};
 };
 
 // A run, and where its files are.
@@ -74,15 +77,19 @@ void write_page(const std::string& path, const std::vector<Found>& runs) {
   file.commit();
 }
 
-void print_resizes(const Options& options, const std::vector<Found>& runs) {
+std::vector<RunPage> pages_of(const std::vector<Found>& runs) {
   std::vector<RunPage> pages;
   for (const Found& run : runs) {
     pages.push_back({.folder = "", .path = run.folder, .summary = run.summary});
   }
+  return pages;
+}
+
+void print_resizes(const Options& options, const std::vector<Found>& runs) {
   const ResizeFormat format = options.json  ? ResizeFormat::json
                               : options.csv ? ResizeFormat::csv
                                             : ResizeFormat::text;
-  std::cout << resize_tables(pages, format);
+  std::cout << resize_tables(pages_of(runs), format);
 }
 
 void report(const Options& options) {
@@ -94,6 +101,9 @@ void report(const Options& options) {
   std::vector<Summary> summaries;
   for (const Found& run : runs) summaries.push_back(run.summary);
   if (!options.html.empty()) write_page(options.html, runs);
+  if (!options.figures.folder.empty()) {
+    write_figures(options.figures.folder, pages_of(runs), look_of(options.figures));
+  }
   if (options.resizes) return print_resizes(options, runs);
   if (options.json) {
     for (const Summary& summary : summaries) std::cout << to_json(summary) << '\n';
@@ -110,6 +120,7 @@ void add_report_command(CLI::App& app) {
   command.add_option("folders", options->folders, "what 'simulate --out' wrote")->required();
   command.add_option("--html", options->html, "write one page with tables and curves to this file");
   command.add_flag("--json", options->json, "print one JSON object per run, one per line");
+  add_figure_options(command, options->figures);
   command.add_flag("--resizes", options->resizes,
                    "print tables of the resizes: by reason, type and size, and who gave to whom");
   command.add_flag("--csv", options->csv, "with --resizes: print them as CSV")

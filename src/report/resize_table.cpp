@@ -75,12 +75,12 @@ void add(Tables& tables, const fs::path& folder) {
     throw InputError({.file = path.string()}, "is not there", "write the run anew, with --out");
   }
   auto sizes = first_sizes(folder / "jobs.csv");
-  const std::vector<Resize> resizes = read_resizes(path);
+  const std::vector<ResizeRow> resizes = read_resizes(path);
   // Of jobs that still ran when the run was stopped.
-  for (const Resize& row : resizes) sizes.try_emplace(row.job, row.first_size);
+  for (const ResizeRow& row : resizes) sizes.try_emplace(row.job, row.first_size);
   ++tables.runs;
   auto& [reason, type, first, gave, grew] = tables.tables;
-  for (const Resize& row : resizes) {
+  for (const ResizeRow& row : resizes) {
     const bool changes = row.outcome == ResizeOutcome::done || row.outcome == ResizeOutcome::partly;
     if (!changes) continue;
     ++tables.resizes;

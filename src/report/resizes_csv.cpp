@@ -113,7 +113,7 @@ void ResizesCsv::write(JobId id, const Row& row) {
   file_.appended();
 }
 
-std::vector<Resize> read_resizes(const std::filesystem::path& path) {
+std::vector<ResizeRow> read_resizes(const std::filesystem::path& path) {
   CsvReader rows(path);
   const std::size_t time = rows.column("time"), until = rows.column("until"),
                     job = rows.column("job"), type = rows.column("type"),
@@ -121,9 +121,9 @@ std::vector<Resize> read_resizes(const std::filesystem::path& path) {
                     ordered = rows.column("ordered"), after = rows.column("after"),
                     reason = rows.column("reason"), for_job = rows.column("for_job"),
                     outcome = rows.column("outcome"), cost = rows.column("cost_node_s");
-  std::vector<Resize> found;
+  std::vector<ResizeRow> found;
   while (rows.next()) {
-    Resize& row = found.emplace_back();
+    ResizeRow& row = found.emplace_back();
     row.at = rows.time(time);
     row.until = rows.find_time(until);
     if (row.until && *row.until < row.at) rows.fail(until, "is before the order");

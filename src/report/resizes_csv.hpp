@@ -68,7 +68,7 @@ class ResizesCsv final : public Observer {
 };
 
 /// A row as it is read.
-struct Resize {
+struct ResizeRow {
   Time at{};
   std::optional<Time> until{};  // none: there was no answer
   std::uint64_t job = 0;
@@ -81,6 +81,6 @@ struct Resize {
 };
 
 /// Throws InputError.
-std::vector<Resize> read_resizes(const std::filesystem::path& path);
+std::vector<ResizeRow> read_resizes(const std::filesystem::path& path);
 
 }  // namespace ductile

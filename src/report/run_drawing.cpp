@@ -160,10 +160,10 @@ Json resizes_json(const fs::path& path, const Bars::Places& places) {
     const auto at = places.find(job);
     return at == places.end() ? kNone : at->second;
   };
-  std::vector<Resize> resizes = read_resizes(path);
-  std::ranges::stable_sort(resizes, {}, &Resize::at);
+  std::vector<ResizeRow> resizes = read_resizes(path);
+  std::ranges::stable_sort(resizes, {}, &ResizeRow::at);
   Packed table({"at", "until", "job", "before", "ordered", "after", "reason", "for", "outcome"});
-  for (const Resize& row : resizes) {
+  for (const ResizeRow& row : resizes) {
     const std::int64_t job = place_of(row.job);
     if (job == kNone) continue;
     // One that was never answered took no time.

@@ -241,7 +241,7 @@ TEST(Figures, ResizesAreThoseOfTheSummary) {
     const Summary s = figures.summary(c.workload, c.settings, counts);
     std::uint64_t expands = 0, shrinks = 0;
     Wide cost = 0;
-    for (const Resize& row : read_resizes(path)) {
+    for (const ResizeRow& row : read_resizes(path)) {
       expands += row.after > row.before ? 1 : 0;
       shrinks += row.after < row.before ? 1 : 0;
       ASSERT_EQ(row.until.has_value(), row.outcome != ResizeOutcome::lost);
