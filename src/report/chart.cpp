@@ -277,6 +277,36 @@ Chart line_chart(const Look& look, const Axis& x, const Axis& y, std::vector<Cur
           }};
 }
 
+Chart stacked_chart(const Look& look, const Axis& x, const Axis& y, std::vector<Curve> curves,
+                    const std::string& note) {
+  if (curves.size() < 2) return line_chart(look, x, y, std::move(curves), note);
+  const double inner = std::max(look.width * 0.2, look.font * 7), name = look.font * 1.2;
+  const double height = (inner + name) * static_cast<double>(curves.size()) +
+                        x_labels_height(look) + note_height(look, note);
+  return {height, [=](Canvas& canvas) {
+            double top = 0;
+            std::size_t number = 0;
+            for (const Curve& curve : curves) {
+              top += name;
+              Plot plot = plot_of(look, top, inner, x, y);
+              if (number + 1 < curves.size()) plot.height -= look.font * 0.4;
+              const bool is_middle = number == curves.size() / 2;
+              if (!is_middle) plot.y.title.clear();
+              canvas.text({plot.left, top}, fitted(curve.name, look.font, plot.width), look.font,
+                          Align::left, kInk, false);
+              draw_y(canvas, look, plot);
+              std::vector<Spot> spots;
+              for (const auto& [at, value] : curve.points) {
+                spots.push_back({plot.px(at), plot.py(value)});
+              }
+              canvas.line(spots, series_colour(number++), 0.75);
+              if (number == curves.size()) draw_x(canvas, look, plot, false);
+              top += inner;
+            }
+            draw_note(canvas, look, height, note);
+          }};
+}
+
 Chart box_chart(const Look& look, const Axis& y, const std::vector<std::string>& series,
                 const std::vector<BoxGroup>& groups, const std::string& note) {
   const double top = keys_height(look, series), inner = look.width * 0.5;

@@ -49,6 +49,10 @@ struct Curve {
 Chart line_chart(const Look& look, const Axis& x, const Axis& y, std::vector<Curve> curves,
                  const std::string& note);
 
+/// Each curve in a plot of its own, one below the other, where they would be a tangle in one.
+Chart stacked_chart(const Look& look, const Axis& x, const Axis& y, std::vector<Curve> curves,
+                    const std::string& note);
+
 /// Least, quartiles and greatest of something.
 struct Box {
   std::size_t series = 0;

@@ -30,10 +30,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBars = 20'000;  // that a reader, and his program, can bear
-constexpr std::size_t kBins = 400;         // of a curve over time
-constexpr std::size_t kSteps = 200;        // of a distribution
-constexpr double kBound_s = 10;            // of the bounded slowdown
+constexpr std::size_t kMostBars = 20'000;                // that a reader, and his program, can bear
+constexpr std::size_t kJobColours = kSeriesColours - 1;  // without black
+constexpr std::size_t kBins = 400;                       // of a curve over time
+constexpr std::size_t kSteps = 200;                      // of a distribution
+constexpr double kBound_s = 10;                          // of the bounded slowdown
 
 struct JobFigure {
   double size = 0, run_s = 0, wait_s = 0, turnaround_s = 0, slowdown = 1;
@@ -181,7 +182,10 @@ class Figures {
     }
     const std::string note = folded(name, curves.size(), kSeriesColours);
     if (curves.size() > kSeriesColours) curves.resize(kSeriesColours);
-    write(name, title, line_chart(look_, x, y, std::move(curves), note), std::move(rows));
+    const bool is_over_time = x.kind == Axis::Kind::seconds;
+    write(name, title,
+          (is_over_time ? stacked_chart : line_chart)(look_, x, y, std::move(curves), note),
+          std::move(rows));
   }
 
   // Means over equal intervals, of one run of each policy.
@@ -380,7 +384,7 @@ class Figures {
     if (panels.empty()) return;
     constexpr std::size_t kMostPanels = 6;
     const std::string note =
-        "Mean bounded slowdown as a share of the baseline's; below 1 is better. " +
+        "Mean bounded slowdown over that of the baseline; below 1 is better. " +
         folded("slowdown-heat", panels.size(), kMostPanels);
     if (panels.size() > kMostPanels) panels.resize(kMostPanels);
     write("slowdown-heat", "Bounded slowdown against the baseline by size and run time",
@@ -456,14 +460,10 @@ class Figures {
       }
     }
     if (counts.empty()) return;
-    std::map<std::size_t, std::size_t> shown;  // those that resize anything
-    for (const auto& [reason, its] : counts) {
-      for (const auto& [policy, count] : its) shown.try_emplace(policy, 0);
-    }
+    // All policies, so that each has the colour that it has elsewhere.
     std::vector<std::string> reasons, series;
-    for (auto& [policy, place] : shown) {
-      place = series.size();
-      if (place < kSeriesColours) series.push_back(policies_[policy].name);
+    for (const PolicyFigures& policy : policies_) {
+      if (series.size() < kSeriesColours) series.push_back(policy.name);
     }
     std::vector<Bar> bars;
     std::string rows = "policy,reason,resizes\n";
@@ -472,16 +472,15 @@ class Figures {
       for (const auto& [policy, count] : its) {
         append_field(rows, policies_[policy].name);
         rows += fmt::format(",{},{}\n", reason, count);
-        const std::size_t place = shown.at(policy);
-        if (place >= kSeriesColours) continue;
+        if (policy >= kSeriesColours) continue;
         most = std::max(most, static_cast<double>(count));
-        bars.push_back({reasons.size(), place, static_cast<double>(count)});
+        bars.push_back({reasons.size(), policy, static_cast<double>(count)});
       }
       reasons.push_back(reason);
     }
     write("resizes", "Resizes by reason",
           bar_chart(look_, {.title = "resizes carried out", .high = most * 1.05}, reasons, series,
-                    bars, folded("resizes", shown.size(), kSeriesColours)),
+                    bars, folded("resizes", policies_.size(), kSeriesColours)),
           std::move(rows));
   }
 
@@ -513,7 +512,7 @@ class Figures {
                    until = to_seconds(each.until - policy.begin);
       for (const Interval& part : each.nodes.parts) {
         spans.push_back({from, until, static_cast<double>(part.first),
-                         static_cast<double>(part.last) + 1, each.job % kSeriesColours});
+                         static_cast<double>(part.last) + 1, each.job % kJobColours});
         rows += fmt::format("{},{},{},{},{}\n", each.job, number_text(from), number_text(until),
                             part.first, part.last);
       }
