@@ -8,7 +8,7 @@ namespace {
 // As Adobe's metrics of Helvetica say.
 TEST(Canvas, TextIsAsWideAsInHelvetica) {
   EXPECT_DOUBLE_EQ(text_width("", 10), 0);
-  EXPECT_DOUBLE_EQ(text_width("Wait (h)", 10), 33.33);
+  EXPECT_DOUBLE_EQ(text_width("Wait (h)", 10), 35);
   EXPECT_DOUBLE_EQ(text_width("\u00b1", 10), 6);
 }
 

@@ -16,7 +16,7 @@ TEST(SvgCanvas, DrawsWhatItIsTold) {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"20pt\" height=\"10.5pt\" "
             "viewBox=\"0 0 20 10.5\" font-family=\"Helvetica, Arial, sans-serif\" role=\"img\">\n"
             "<title>a &amp; b</title>\n<rect width=\"20\" height=\"10.5\" fill=\"#ffffff\"/>\n"
-            "<polyline points=\"0,1 2.13,3\" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"0.5\" "
+            "<polyline points=\"0,1 2.12,3\" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"0.5\" "
             "stroke-linejoin=\"round\"/>\n"
             "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4\" fill=\"#000000\"/>\n"
             "<circle cx=\"5\" cy=\"6\" r=\"1\" fill=\"#ffffff\"/>\n"
