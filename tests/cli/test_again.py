@@ -112,7 +112,7 @@ def test_an_experiment_again(ductile, tmp_path, log):
     assert run["options"] == {"trace": "log.swf", "clip": True, "overrun": "kill"}
     call = ["simulate", "--again", out, "--quiet"]
     traces = {"DUCTILE_TRACES": str(tmp_path)}
-    assert ductile.output(*call, env=traces).endswith("the same: all 34 files\n")
+    assert ductile.output(*call, env=traces).endswith("the same: all 38 files\n")
     done = ductile.run(*call)
     assert done.returncode == 2 and "log.swf: trace: an input of the run is not there" in done.stderr
 
