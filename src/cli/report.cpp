@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/figure_options.hpp"
 #include "experiment/results_file.hpp"
 #include "report/comparison.hpp"
+#include "report/figures.hpp"
 #include "report/output_file.hpp"
 #include "report/page.hpp"
 #include "report/resize_table.hpp"
@@ -30,6 +33,7 @@ struct Options {
   std::string against;
   std::string html;
   bool json = false, csv = false, resizes = false;
+  FigureOptions figures{};
 };
 
 // A run, where its files are, and the place it has among those of other folders and variants.
@@ -121,12 +125,6 @@ std::vector<std::string> names_of(const std::vector<RunPage>& pages) {
   return names;
 }
 
-std::string names_text(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // The names that `against` may mean: that very one, or of each folder and variant the policy of
 // this name.
 std::vector<std::string> baselines(const std::vector<Found>& runs, const std::string& against) {
@@ -146,7 +144,7 @@ std::vector<std::string> baselines(const std::vector<Found>& runs, const std::st
   std::vector<std::string> names;
   for (const Found& run : runs) add(names, run.name());
   throw InputError("--against: there are no runs of '" + against + "'",
-                   "name one of " + names_text(names));
+                   "name one of " + listed(names));
 }
 
 std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
@@ -161,7 +159,7 @@ void write_page(const Options& options, const std::vector<Found>& runs) {
     if (found.size() > 1) {
       throw InputError(
           "--against: a page has one baseline, and " + options.against + " stands for several",
-          "name one of " + names_text(found));
+          "name one of " + listed(found));
     }
     baseline = place_of(names_of(pages), found.front());
   }
@@ -170,11 +168,15 @@ void write_page(const Options& options, const std::vector<Found>& runs) {
   file.commit();
 }
 
-void print_resizes(const Options& options, const std::vector<Found>& runs) {
+std::vector<RunPage> pages_of(const std::vector<Found>& runs) {
   std::vector<RunPage> pages;
   for (const Found& run : runs) {
     pages.push_back({.folder = "", .path = run.folder, .summary = run.summary});
   }
+  return pages;
+}
+
+void print_resizes(const Options& options, const std::vector<Found>& runs) {
   const ResizeFormat format = options.json  ? ResizeFormat::json
                               : options.csv ? ResizeFormat::csv
                                             : ResizeFormat::text;
@@ -230,6 +232,9 @@ void print_csv(const std::vector<RunPage>& pages, const std::vector<Summary>& su
 void report(const Options& options) {
   const std::vector<Found> runs = find_runs(options);
   if (!options.html.empty()) write_page(options, runs);
+  if (!options.figures.folder.empty()) {
+    write_figures(options.figures.folder, pages_of(runs, {}), look_of(options.figures));
+  }
   const bool compares = !options.against.empty();
   if (compares && (options.json || options.csv)) return print_comparisons(options, runs);
   if (options.resizes) return print_resizes(options, runs);
@@ -256,6 +261,7 @@ void add_report_command(CLI::App& app) {
                   "compare with this policy: by how much others differ, and how sure that is")
       ->type_name("POLICY|VARIANT/POLICY");
   command.add_option("--html", options->html, "write one page with tables and curves to this file");
+  add_figure_options(command, options->figures);
   command
       .add_flag("--resizes", options->resizes,
                 "print tables of the resizes: by reason, type and size, and who gave to whom")

@@ -73,9 +73,9 @@ std::string found_input(const std::string& name) {
 }
 
 bool is_of_results(std::string_view option) {
-  constexpr std::array<std::string_view, 12> kOptions{
-      "out",   "record", "json", "quiet", "threads", "check",
-      "force", "again",  "help", "on",    "tasks",   "claim-timeout"};
+  constexpr std::array<std::string_view, 15> kOptions{
+      "out",  "record", "json",  "quiet",         "threads", "check",     "force", "again",
+      "help", "on",     "tasks", "claim-timeout", "figures", "font-size", "width"};
   return std::ranges::find(kOptions, option) != kOptions.end();
 }
 

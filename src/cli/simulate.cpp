@@ -23,6 +23,7 @@
 #include "base/text.hpp"
 #include "cli/array_job.hpp"
 #include "cli/experiment.hpp"
+#include "cli/figure_options.hpp"
 #include "cli/log_options.hpp"
 #include "cli/measure_options.hpp"
 #include "cli/number_range.hpp"
@@ -71,6 +72,7 @@ struct SimulateOptions {
   unsigned threads = 1;
   std::string out, record;
   ResultsPlace results;  // of `out`
+  FigureOptions figures;
   std::string on = "local";
   unsigned tasks = 16;
   double claim_timeout_s = 30;
@@ -797,6 +799,13 @@ void add_other_files(Source& source, const CLI::App& command) {
 std::vector<Summary> simulate_command(SimulateOptions options, const Registry& registry,
                                       const CLI::App& command, Session& session) {
   if (session.step == Step::ready || session.step == Step::share) options.quiet = true;
+  if (!options.figures.folder.empty()) {
+    (void)look_of(options.figures);  // a mistake is told before the runs
+    if (options.out.empty()) {
+      throw InputError({.field = "--figures"}, "is made of the files of the runs",
+                       "give --out too");
+    }
+  }
   if (session.step != Step::all && (options.out.empty() || !options.record.empty())) {
     throw InputError({.field = "--on"}, "tasks share a folder of results, and write nothing else",
                      "give --out, and no --record");
@@ -933,6 +942,7 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
                                         "until then. The same command goes on: it runs what is not "
                                         "over");
   }
+  if (!options.figures.folder.empty()) write_figures_of(options.out, options.figures);
   return summaries;
 }
 
@@ -1201,6 +1211,7 @@ void add_options(CLI::App& command, SimulateOptions& options) {
       .add_option("--out", options.out,
                   "write jobs, decisions, time series, trace and report to this folder")
       ->type_name("DIR");
+  add_figure_options(command, options.figures);
   command
       .add_option("--record", options.record, "write a log of one run to this file; see 'replay'")
       ->type_name("FILE");

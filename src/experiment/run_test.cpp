@@ -81,7 +81,7 @@ TEST(RunMatrix, AnyNumberOfThreadsGivesTheSameBytes) {
   EXPECT_EQ(results_of(matrix), one);
 
   auto files_1 = files_of(base / "1"), files_3 = files_of(base / "3");
-  EXPECT_EQ(files_1.size(), 6u * 7 + 3);
+  EXPECT_EQ(files_1.size(), 6u * 8 + 3);
   for (auto& [name, text] : files_1) {
     if (fs::path(name).filename() == "summary.json") continue;
     EXPECT_EQ(files_3[name], text) << name;
@@ -108,7 +108,7 @@ TEST(RunMatrix, OneRunWritesIntoTheFolderItself) {
   fs::remove_all(matrix.out);
   results_of(matrix);
   EXPECT_TRUE(fs::exists(matrix.out / "jobs.csv"));
-  EXPECT_EQ(files_of(matrix.out).size(), 7u);
+  EXPECT_EQ(files_of(matrix.out).size(), 8u);
 }
 
 TEST(RunMatrix, AnErrorStopsWhatDidNotBeginAndIsThrown) {

@@ -94,7 +94,7 @@ RunPage run_with_jobs(const char* policy, double faster_s) {
   std::ofstream file(run.path / "jobs.csv");
   file << "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
           "requested_time,final_state,starting_time,finish_time,waiting_time,turnaround_time,user,"
-          "start_nodes,end_nodes,reason\n";
+          "start_nodes,end_nodes,reason,static_runtime\n";
   Draws draws(1, Stream::test, 0);
   double sum = 0;
   constexpr int kJobs = 400;
@@ -103,7 +103,7 @@ RunPage run_with_jobs(const char* policy, double faster_s) {
     const auto wait =
         static_cast<std::int64_t>(std::round(draws.uniform(100, 200) - (user == 1 ? faster_s : 0)));
     const std::int64_t submit = 10 * job, start = submit + wait;
-    file << fmt::format("{},log,rigid,{},{},90000,COMPLETED_SUCCESSFULLY,{},{},{},{},{},1,1,x\n",
+    file << fmt::format("{},log,rigid,{},{},90000,COMPLETED_SUCCESSFULLY,{},{},{},{},{},1,1,x,\n",
                         job, submit, size, start, start + ran, wait, wait + ran, user);
     sum += static_cast<double>(wait + ran);
   }

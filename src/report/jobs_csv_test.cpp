@@ -18,7 +18,7 @@ using testing::ThrowsMessage;
 constexpr const char* kNames =
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,"
     "final_state,starting_time,finish_time,waiting_time,turnaround_time,user,start_nodes,end_nodes,"
-    "reason\n";
+    "reason,static_runtime\n";
 
 std::filesystem::path file_of(const std::string& rows) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "jobs.csv";
@@ -29,8 +29,8 @@ std::filesystem::path file_of(const std::string& rows) {
 TEST(JobsCsv, IsReadBackToTheMicrosecond) {
   const JobsCsvRows read = read_jobs_csv(
       file_of("7,\"a, b\",malleable,1.5,4,60,COMPLETED_SUCCESSFULLY,2.000001,10,0.500001,8.5,3,4,2,"
-              "backfilled\n"
-              "8,\"a, b\",rigid,2,900,60,REJECTED,,,,,3,0,0,infeasible\n"));
+              "backfilled,7.25\n"
+              "8,\"a, b\",rigid,2,900,60,REJECTED,,,,,3,0,0,infeasible,\n"));
   EXPECT_EQ(read.workload, "a, b");
   ASSERT_EQ(read.rows.size(), 2u);
   const JobsCsvRow& row = read.rows[0];
@@ -40,12 +40,14 @@ TEST(JobsCsv, IsReadBackToTheMicrosecond) {
   EXPECT_EQ(row.end, Time{whole_seconds(10)});
   EXPECT_EQ(row.waited, Duration{500'001});
   EXPECT_EQ(row.turnaround, Duration{8'500'000});
+  EXPECT_EQ(row.static_runtime, Duration{7'250'000});
   EXPECT_EQ(row.size, 4u);
   EXPECT_EQ(row.end_nodes, 2u);
   EXPECT_EQ(row.user, 3);
   EXPECT_EQ(row.reason, "backfilled");
   EXPECT_FALSE(read.rows[1].start);
   EXPECT_FALSE(read.rows[1].end);
+  EXPECT_FALSE(read.rows[1].static_runtime);
 }
 
 TEST(JobsCsv, SaysWhatIsDamaged) {
@@ -53,9 +55,9 @@ TEST(JobsCsv, SaysWhatIsDamaged) {
     EXPECT_THAT([&] { read_jobs_csv(file_of(rows)); },
                 ThrowsMessage<InputError>(HasSubstr(expected)));
   };
-  message("x,w,rigid,1,4,60,REJECTED,,,,,3,0,0,infeasible\n", "jobs.csv:2: job_id");
-  message("1,w,rigid,1,4,60,COMPLETED_KILLED,5,4,1,1,3,4,4,in-order\n", "is before its start");
-  message("1,w,rigid,1,4,60,COMPLETED_KILLED,5,,1,1,3,4,4,in-order\n", "jobs.csv:2: finish_time");
+  message("x,w,rigid,1,4,60,REJECTED,,,,,3,0,0,infeasible,\n", "jobs.csv:2: job_id");
+  message("1,w,rigid,1,4,60,COMPLETED_KILLED,5,4,1,1,3,4,4,in-order,\n", "is before its start");
+  message("1,w,rigid,1,4,60,COMPLETED_KILLED,5,,1,1,3,4,4,in-order,\n", "jobs.csv:2: finish_time");
 }
 
 }  // namespace

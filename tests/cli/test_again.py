@@ -48,8 +48,8 @@ def test_every_option_is_in_it(ductile):
     of_simulate = {part.split()[0].strip("'") for text in words.splitlines() if "simulate" in text
                    for part in text.split(" -l ")[1:]}
     assert len(of_simulate) > 60
-    assert of_simulate - named == {"again", "check", "claim-timeout", "force", "help", "json", "on", "out",
-                                   "policy", "quiet", "record", "seed", "seeds", "tasks", "threads"}
+    assert of_simulate - named == {"again", "check", "claim-timeout", "figures", "font-size", "force", "help", "json", "on", "out",
+                                   "policy", "quiet", "record", "seed", "seeds", "tasks", "threads", "width"}
 
 
 def test_files_that_are_read_are_in_it(ductile, tmp_path, log):
@@ -81,8 +81,8 @@ def test_how_it_is_run_is_not_in_it(ductile, tmp_path, kept):
 
 def test_the_same_again(ductile, kept):
     before = files_of(kept)
-    assert ductile.output("simulate", "--again", kept, "--threads", 2).endswith("the same: all 31 files\n")
-    assert ductile.output("simulate", "--again", kept / "easy-s2").endswith("the same: all 7 files\n")
+    assert ductile.output("simulate", "--again", kept, "--threads", 2).endswith("the same: all 35 files\n")
+    assert ductile.output("simulate", "--again", kept / "easy-s2").endswith("the same: all 8 files\n")
     assert files_of(kept) == before
 
 
@@ -112,7 +112,7 @@ def test_an_experiment_again(ductile, tmp_path, log):
     assert run["options"] == {"trace": "log.swf", "clip": True, "overrun": "kill"}
     call = ["simulate", "--again", out, "--quiet"]
     traces = {"DUCTILE_TRACES": str(tmp_path)}
-    assert ductile.output(*call, env=traces).endswith("the same: all 34 files\n")
+    assert ductile.output(*call, env=traces).endswith("the same: all 38 files\n")
     done = ductile.run(*call)
     assert done.returncode == 2 and "log.swf: trace: an input of the run is not there" in done.stderr
 
@@ -172,7 +172,7 @@ def test_results_of_other_runs_stay(ductile, tmp_path, kept):
     (out / "easy-s1/notes.txt").unlink()
     assert files_of(out) == before
     ductile.output("simulate", "--trace", RIGID_1000, "--jobs", 50, "--out", out, "--force")
-    assert not (out / "easy-s1").exists() and len(files_of(out)) == 8
+    assert not (out / "easy-s1").exists() and len(files_of(out)) == 9
 
 
 def test_the_same_run_is_there_already(ductile, tmp_path):

@@ -76,7 +76,7 @@ def test_threads_do_not_change_a_byte(ductile, tmp_path):
         results.append(([without_measures(run) for run in runs],
                         {name: text for name, text in files.items() if "summary" not in name}))
     assert results[0] == results[1]
-    assert len(results[0][1]) == 6 * 6 + 3
+    assert len(results[0][1]) == 7 * 6 + 3
 
 
 def test_the_table_names_policies_and_what_was_skipped(ductile):
