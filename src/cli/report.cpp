@@ -151,18 +151,27 @@ std::size_t place_of(const std::vector<std::string>& names, const std::string& n
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
 
-void write_page(const Options& options, const std::vector<Found>& runs) {
-  const std::vector<RunPage> pages = pages_of(runs, fs::absolute(options.html).parent_path());
-  std::size_t baseline = 0;
-  if (!options.against.empty()) {
-    const std::vector<std::string> found = baselines(runs, options.against);
-    if (found.size() > 1) {
-      throw InputError(
-          "--against: a page has one baseline, and " + options.against + " stands for several",
-          "name one of " + listed(found));
-    }
-    baseline = place_of(names_of(pages), found.front());
+// The place of the one baseline that the page and the pictures have.
+std::size_t baseline_of(const Options& options, const std::vector<Found>& runs,
+                        const std::vector<RunPage>& pages) {
+  if (options.against.empty()) return 0;
+  const std::vector<std::string> found = baselines(runs, options.against);
+  if (found.size() > 1) {
+    throw InputError("--against: a page and pictures have one baseline, and " + options.against +
+                         " stands for several",
+                     "name one of " + listed(found));
   }
+  return place_of(names_of(pages), found.front());
+}
+
+void write_page(const Options& options, const std::vector<Found>& runs) {
+  const fs::path beside = fs::absolute(options.html).parent_path();
+  if (!fs::is_directory(beside) || fs::is_directory(options.html)) {
+    throw InputError({.field = "--html"}, options.html + " can be no file",
+                     "name a file in a folder that is there");
+  }
+  const std::vector<RunPage> pages = pages_of(runs, beside);
+  const std::size_t baseline = baseline_of(options, runs, pages);
   OutputFile file(options.html);
   file.text() = html_page(pages, baseline);
   file.commit();
@@ -187,10 +196,7 @@ void print_comparisons(const Options& options, const std::vector<Found>& runs) {
     }
     const std::vector<RunPage> pages = pages_of(among, {});
     const std::vector<std::string> names = names_of(pages);
-    if (names.size() < 2 && found.size() == 1) {
-      throw InputError("--against: there is nothing beside " + baseline + " to compare",
-                       "give folders with runs of other policies, too");
-    }
+    if (names.size() < 2) continue;  // of several: one that has nothing beside it
     const Comparison comparison = compare(pages, place_of(names, baseline), true);
     if (options.json) {
       std::cout << comparison_json(comparison, names);
@@ -221,11 +227,24 @@ void print_csv(const std::vector<RunPage>& pages, const std::vector<Summary>& su
   std::cout << text;
 }
 
+// What --against names has to be there before anything is printed or written.
+void check_baseline(const Options& options, const std::vector<Found>& runs) {
+  if (options.against.empty()) return;
+  const std::vector<std::string> found = baselines(runs, options.against);
+  if (found.size() == 1 && names_of(pages_of(runs, {})).size() < 2) {
+    throw InputError("--against: there is nothing beside " + found.front() + " to compare",
+                     "give folders with runs of other policies, too");
+  }
+}
+
 void report(const Options& options) {
   const std::vector<Found> runs = find_runs(options);
+  check_baseline(options, runs);
   if (!options.html.empty()) write_page(options, runs);
   if (!options.figures.folder.empty()) {
-    write_figures(options.figures.folder, pages_of(runs, {}), look_of(options.figures));
+    const std::vector<RunPage> drawn = pages_of(runs, {});
+    write_figures(options.figures.folder, drawn, look_of(options.figures),
+                  baseline_of(options, runs, drawn));
   }
   const bool compares = !options.against.empty();
   if (compares && (options.json || options.csv)) return print_comparisons(options, runs);

@@ -217,7 +217,12 @@ std::size_t block_length(std::span<const double> values) {
 
 PairedComparison compare_series(std::span<const double> baseline, std::span<const double> values,
                                 std::uint64_t seed, std::size_t replicates) {
-  constexpr std::size_t kFewest = 40;
+  // With fewer, intervals hold less than they should: 88 % at 200, 82 % at 100, of skewed values
+  // with a correlation of neighbours of 0.8.
+  constexpr std::size_t kFewest = 1000;
+  // Where a mean is farther than that from the true one, in its own standard errors, blocks are too
+  // few or too different to say anything.
+  constexpr double kFarthest = 12;
   PairedComparison result = described(baseline, values);
   const std::size_t n = result.pairs;
   if (n < kFewest) return result;
@@ -295,9 +300,14 @@ PairedComparison compare_series(std::span<const double> baseline, std::span<cons
   result.p = tails.p;
   const auto interval = [](double at, const Interval95& quantiles, double its_error) {
     const Interval95 its{at - quantiles.high * its_error, at - quantiles.low * its_error};
-    return std::isfinite(its.low) && std::isfinite(its.high) ? its : Interval95{};
+    const bool is_sound = std::max(-quantiles.low, quantiles.high) <= kFarthest;
+    return is_sound && std::isfinite(its.low) && std::isfinite(its.high) ? its : Interval95{};
   };
   result.difference_95 = interval(result.difference, tails.quantiles, error);
+  if (std::isnan(result.difference_95.low)) {
+    result.p = std::numeric_limits<double>::quiet_NaN();
+    return result;
+  }
   if (has_ratio && std::ranges::none_of(off_logs, [](double its) { return std::isnan(its); })) {
     const Interval95 logs_95 =
         interval(std::log(result.ratio), tails_of(off_logs, 0).quantiles, error_log);

@@ -89,7 +89,8 @@ std::size_t block_length(std::span<const double> values);
 /// neighbours are drawn (moving blocks, Kuensch 1989), and what decides is the difference in its
 /// standard errors (studentized, Goetze and Kuensch 1996), with as many replicates above the
 /// interval as below it. The ratio in the same way, by its logarithm. The same arguments give the
-/// same bits. Intervals are not known with fewer than 40 pairs.
+/// same bits. Intervals are not known with fewer than 1,000 pairs, nor
+/// where blocks of them are too few or too different.
 PairedComparison compare_series(std::span<const double> baseline, std::span<const double> values,
                                 std::uint64_t seed = 1, std::size_t replicates = 4999);
 

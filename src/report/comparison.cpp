@@ -57,6 +57,7 @@ struct JobPair {
 struct JobPairs {
   std::vector<JobPair> pairs{};  // by submission
   std::uint64_t left_out = 0;    // ran in one of the runs only
+  std::uint64_t others = 0;      // of the pairs: have the same number, and are not the same job
 };
 
 // As summaries have it.
@@ -85,6 +86,9 @@ JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<Jo
   for (const JobsCsvRow& row : baseline) {
     at = std::ranges::lower_bound(at, others.end(), row.job, {}, &JobsCsvRow::job);
     if (at == others.end() || at->job != row.job) continue;
+    if (at->size != row.size || at->walltime != row.walltime || at->user != row.user) {
+      ++found.others;
+    }
     JobPair& pair = found.pairs.emplace_back();
     pair.submit = row.submit;
     pair.job = row.job;
@@ -277,6 +281,16 @@ class Comparer {
   void compare(std::size_t group) {
     const Group& other = groups_[group];
     std::vector<SeedPair> pairs = seeds_of(other);
+    const auto stopped = std::erase_if(pairs, [](const SeedPair& pair) {
+      return pair.of[0]->summary.stopped || pair.of[1]->summary.stopped;
+    });
+    if (stopped > 0) {
+      note(fmt::format(
+          "{} against {}: {} stopped before the end, and left out.", other.policy,
+          groups_[result_.baseline].policy,
+          stopped == 1 ? "one pair of runs was" : fmt::format("{} pairs of runs were", stopped)));
+      if (pairs.empty()) return;
+    }
     if (pairs.empty()) {
       note(fmt::format("{} and {} have no seed in common.", other.policy,
                        groups_[result_.baseline].policy));
@@ -334,6 +348,11 @@ class Comparer {
       const std::vector<JobsCsvRow> baseline = measured_jobs(*seed.of[0]),
                                     others = measured_jobs(*seed.of[1]);
       const JobPairs jobs = pair_jobs(baseline, others);
+      if (jobs.others > jobs.pairs.size() / 100) {
+        note(fmt::format("{} had other jobs than {}: they are not compared one by one.",
+                         groups_[group].policy, groups_[result_.baseline].policy));
+        return;
+      }
       left_out += jobs.left_out;
       if (is_one_log && !jobs.pairs.empty()) {
         for (const JobPair& pair : jobs.pairs) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,8 +123,11 @@ std::string file_name(const std::string& name) {
 
 class Figures {
  public:
-  Figures(const fs::path& folder, std::span<const RunPage> runs, const Look& look)
-      : folder_(folder), look_(look), policies_(read_policies(runs)) {}
+  Figures(const fs::path& folder, std::span<const RunPage> runs, const Look& look,
+          std::size_t baseline)
+      : folder_(folder), look_(look), policies_(read_policies(runs)) {
+    if (baseline < policies_.size()) baseline_ = baseline;
+  }
 
   std::size_t write() {
     const bool any = std::ranges::any_of(
@@ -266,13 +270,12 @@ class Figures {
            fmt::format("{}{},jobs_percent", name, is_time ? "_s" : ""));
   }
 
-  // Classes by thirds of the baseline's jobs, for boxes; by powers, for the heat map.
+  // Classes parted at the medians of the baseline's jobs, for boxes; by powers, for the heat map.
   void by_class() {
-    const auto baseline = std::ranges::find_if(
-        policies_, [](const PolicyFigures& policy) { return !policy.jobs.empty(); });
-    if (baseline == policies_.end()) return;
-    boxes(*baseline);
-    heat(*baseline);
+    const PolicyFigures& baseline = policies_[baseline_];
+    if (baseline.jobs.empty()) return;
+    boxes(baseline);
+    heat(baseline);
   }
 
   static std::string time_text(double seconds) {
@@ -495,7 +498,15 @@ class Figures {
       are_known = are_known && !each.nodes.empty();
     }
     const Axis x{.title = "time", .low = 0, .high = policy.makespan_s, .kind = Axis::Kind::seconds};
-    const std::string name = "gantt-" + file_name(policy.name);
+    std::string name = "gantt-" + file_name(policy.name);
+    const auto take = [&] {
+      std::string key = name;
+      std::ranges::transform(key, key.begin(), [](unsigned char c) { return std::tolower(c); });
+      return gantts_.insert(key).second;
+    };
+    for (int i = 2; !take(); ++i) {
+      name = fmt::format("gantt-{}-{}", file_name(policy.name), i);
+    }
     const std::string title = "Who had which nodes: " + policy.name;
     if (!are_known || bars > kMostBars || held.empty()) {
       occupancy(policy, held, x, name,
@@ -555,13 +566,15 @@ class Figures {
   fs::path folder_;
   Look look_;
   std::vector<PolicyFigures> policies_;
-  std::size_t written_ = 0;
+  std::size_t baseline_ = 0, written_ = 0;
+  std::set<std::string> gantts_;  // names of files, in lower case
 };
 
 }  // namespace
 
-std::size_t write_figures(const fs::path& folder, std::span<const RunPage> runs, const Look& look) {
-  return Figures(folder, runs, look).write();
+std::size_t write_figures(const fs::path& folder, std::span<const RunPage> runs, const Look& look,
+                          std::size_t baseline) {
+  return Figures(folder, runs, look, baseline).write();
 }
 
 }  // namespace ductile

@@ -54,6 +54,12 @@ std::vector<std::string> notes_of(std::span<const RunPage> runs,
     notes.push_back(
         fmt::format("{} of {} runs were stopped before their end.", stopped, runs.size()));
   }
+  if (const auto& measured = runs.front().summary;
+      measured.measured_from_s || measured.measured_until_s) {
+    notes.push_back(
+        "The main figures are of a part of the run; distributions, classes, users and pictures are "
+        "of all jobs.");
+  }
   // A limit that does not move with the size is none that a job can keep when it is cut.
   std::string who;
   for (const PolicyRuns& group : groups) {
@@ -116,8 +122,6 @@ OrderedJson json_of(const Comparison& comparison) {
   json["rows"] = OrderedJson::array();
   for (const Difference& row : comparison.rows) {
     const PairedComparison& its = row.pairs;
-    // The page draws ratios: of a figure that is 0 with the baseline there is none.
-    if (!std::isfinite(its.ratio)) continue;
     json["rows"].push_back({{"group", row.group},
                             {"key", row.column.key},
                             {"baseline", of(its.baseline)},
@@ -229,7 +233,9 @@ std::string html_page(std::span<const RunPage> runs, std::size_t baseline) {
   std::string title =
       groups.size() == 1 ? groups.front().policy : fmt::format("{} policies", groups.size());
   if (!workload.empty()) title += " on " + workload;
-  if (!first.summary.variant.empty()) title += ": " + first.summary.variant;
+  const bool is_one_variant = std::ranges::all_of(
+      runs, [&](const RunPage& run) { return run.summary.variant == first.summary.variant; });
+  if (is_one_variant && !first.summary.variant.empty()) title += ": " + first.summary.variant;
   data["title"] = title;
   data["workload"] = workload;
 

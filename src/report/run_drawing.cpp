@@ -35,15 +35,16 @@ std::size_t rows_of(const Allocation& held) {
   return std::max<std::size_t>(held.nodes.parts.size(), 1);
 }
 
-// Jobs that still ran at the end, in a run that was stopped or in a controller, have no row of their
-// own: only what they held.
+// Jobs that still ran at the end, in a run that was stopped or in a controller, have no row of
+// their own: only what they held.
 void add_running(std::vector<JobsCsvRow>& jobs, const std::vector<Allocation>& held) {
   std::map<std::uint64_t, JobsCsvRow> running;
   for (const Allocation& each : held) {
     if (std::ranges::binary_search(jobs, each.job, {}, &JobsCsvRow::job)) continue;
-    JobsCsvRow& row =
-        running.try_emplace(each.job, JobsCsvRow{.job = each.job, .start = each.from})
-            .first->second;
+    const auto [at, is_new] = running.try_emplace(each.job, JobsCsvRow{.job = each.job});
+    JobsCsvRow& row = at->second;
+    if (!is_new && *row.start <= each.from) continue;
+    row.start = each.from;
     row.submit = *row.start;  // it was no later
     row.size = row.start_nodes = row.end_nodes = each.size;
     row.state = "RUNNING";
@@ -136,7 +137,8 @@ OrderedJson resizes_json(const fs::path& path, const Bars::Places& places) {
   };
   std::vector<ResizeRow> resizes = read_resizes(path);
   std::ranges::stable_sort(resizes, {}, &ResizeRow::at);
-  Packed table({"at", "until", "job", "before", "ordered", "after", "reason", "for", "outcome"});
+  Packed table({"at", "until", "job", "before", "ordered", "after", "reason", "for", "outcome",
+                "first_size"});
   for (const ResizeRow& row : resizes) {
     const std::int64_t job = place_of(row.job);
     if (job == kNone) continue;
@@ -144,7 +146,7 @@ OrderedJson resizes_json(const fs::path& path, const Bars::Places& places) {
     table.add({microseconds(row.at), microseconds(row.until.value_or(row.at)), job, row.before,
                row.ordered, row.after, table.word("reason", row.reason),
                row.for_job ? place_of(*row.for_job) : kNone,
-               table.word("outcome", word(row.outcome))});
+               table.word("outcome", word(row.outcome)), row.first_size});
   }
   return table.json();
 }

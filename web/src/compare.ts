@@ -30,6 +30,9 @@ interface Dot {
   verdict: Difference["verdict"] | "";
 }
 
+/** Of a figure that is 0 with the baseline there is no ratio. */
+const hasRatio = (row: Difference): row is Difference & { ratio: number } => row.ratio !== null;
+
 const sure = (row: Difference): string =>
   row.ratio_low === null || row.ratio_high === null
     ? ""
@@ -71,14 +74,17 @@ const name = (data: PageData, group: number) => el("strong", {}, data.groups[gro
 
 function withComparison(data: PageData): Child[] {
   const comparison = data.comparison!;
-  const main = MAIN.find((key) => comparison.rows.some((row) => row.key === key));
-  const key = main ?? comparison.rows[0]?.key;
+  const ratios = comparison.rows.filter(hasRatio);
+  const key = MAIN.find((main) => ratios.some((row) => row.key === main)) ?? ratios[0]?.key;
   if (key === undefined) return ["There is nothing to compare."];
   const column = columnFor(data, key);
-  const rows = comparison.rows.filter((row) => row.key === key);
+  const rows = comparison.rows.filter(hasRatio).filter((row) => row.key === key);
   const sign = column.better === "more" ? -1 : 1;
-  const best = [...rows].sort((a, b) => sign * (a.value - b.value))[0]!;
   const better = rows.filter((row) => row.verdict === "better");
+  // One that is clearly better goes before one that may only seem to be.
+  const best = [...(better.length > 0 ? better : rows)].sort(
+    (a, b) => sign * (a.value - b.value),
+  )[0]!;
   const parts: Child[] = [];
   const base = name(data, comparison.baseline);
   if (best.verdict === "better") {
@@ -89,11 +95,17 @@ function withComparison(data: PageData): Child[] {
       `: its ${column.title} is ${change(best.ratio)}${sure(best)}`,
     );
     const others = PICTURED.slice(0, 5).flatMap((other) => {
-      const row = comparison.rows.find((r) => r.key === other && r.group === best.group);
+      const row = ratios.find((r) => r.key === other && r.group === best.group);
       if (!row || other === key) return [];
       const title = columnFor(data, other).title;
       return [
-        row.verdict === "open" ? `${title} not clearly different` : `${title} ${change(row.ratio)}`,
+        row.difference === 0
+          ? `${title} the same`
+          : row.low === null
+            ? `${title} ${change(row.ratio)} (how sure is not known)`
+            : row.verdict === "open"
+              ? `${title} not clearly different`
+              : `${title} ${change(row.ratio)}`,
       ];
     });
     parts.push(others.length > 0 ? `; ${others.join(", ")}.` : ".");
@@ -102,7 +114,7 @@ function withComparison(data: PageData): Child[] {
     if (rows.length > 1) {
       parts.push(
         ` Of ${rows.length} policies ${better.length} ${better.length === 1 ? "is" : "are"} better` +
-          ` than the baseline by ${column.title}, ${worse} worse, ${open} not clearly either.`,
+          ` than the baseline by ${column.title}, ${worse} worse; of ${open} neither is clear.`,
       );
     }
   } else if (rows.every((row) => row.low === null)) {
@@ -122,6 +134,15 @@ function withComparison(data: PageData): Child[] {
       );
     }
     parts.push(". From one run each nothing can be said about how sure that is.");
+  } else if (rows.every((row) => row.verdict === "worse")) {
+    parts.push(
+      base,
+      ` is clearly better than ${rows.length === 1 ? "" : "all others by "}`,
+      rows.length === 1 ? name(data, best.group) : column.title,
+      rows.length === 1 ? ` by ${column.title}, which has ` : ". The nearest is ",
+      rows.length === 1 ? "" : name(data, best.group),
+      `${rows.length === 1 ? "" : ": "}${change(best.ratio)}${sure(best)}.`,
+    );
   } else {
     parts.push(
       "No policy is clearly better than ",
@@ -332,6 +353,7 @@ const percentText = (ratio: number) =>
 function dotsOf(data: PageData, column: Column): Dot[] {
   if (data.comparison) {
     return data.comparison.rows
+      .filter(hasRatio)
       .filter((row) => row.key === column.key)
       .map((row) => ({
         group: row.group,
@@ -455,8 +477,10 @@ function values(data: PageData): HTMLElement | null {
       column.title,
       `${in_unit(row.baseline)} → ${in_unit(row.value)} ${unit.name}`,
       `${in_unit(row.difference)} (${in_unit(row.low)} to ${in_unit(row.high)})`,
-      `${short(row.ratio)}` +
-        (row.ratio_low === null ? "" : ` (${short(row.ratio_low)} to ${short(row.ratio_high!)})`),
+      row.ratio === null
+        ? "–"
+        : `${short(row.ratio)}` +
+          (row.ratio_low === null ? "" : ` (${short(row.ratio_low)} to ${short(row.ratio_high!)})`),
       row.p === null ? "–" : row.p < 0.001 ? "< 0.001" : row.p.toFixed(3),
       row.verdict === "open" ? "not clear" : row.verdict,
     ];

@@ -73,7 +73,8 @@ export interface Drawn {
   cores_per_node: number; // 0: they differ
   /**
    * Resizes that were ordered, by time. Columns at, until (its answer), job (row in `workload`), before,
-   * ordered, after (size), reason, for (as above), outcome (words: done, partly, refused, lost).
+   * ordered, after (size), reason, for (as above), outcome (words: done, partly, refused, lost),
+   * first_size (of the job, at its last start).
    */
   resizes?: Packed;
   /** Columns at, held, idle, claimed, out (of service), pending, running, adaptive, and where there is any power, power_cap (mW; -1: none). A row holds until the next one. */
@@ -103,7 +104,7 @@ export interface Difference {
   difference: number; // value - baseline, with its 95 % interval (null: not known)
   low: number | null;
   high: number | null;
-  ratio: number; // value / baseline, with its 95 % interval
+  ratio: number | null; // value / baseline, with its 95 % interval (null: the baseline is 0)
   ratio_low: number | null;
   ratio_high: number | null;
   p: number | null; // of no difference, corrected for the number of comparisons

@@ -17,6 +17,8 @@ export interface Resizes {
   after: Numbers;
   reason: Numbers;
   reasons: string[];
+  /** Of the job at its last start; null: not known here. */
+  first: Numbers | null;
   forJob: Numbers;
   outcome: Numbers;
   outcomes: string[];
@@ -36,6 +38,7 @@ export async function resizesOf(run: RunModel, bars: Bars | null): Promise<Resiz
     after: table.get("after"),
     reason: table.get("reason"),
     reasons: table.words.reason ?? [],
+    first: table.has("first_size") ? table.get("first_size") : null,
     forJob: table.get("for"),
     outcome: table.get("outcome"),
     outcomes: table.words.outcome ?? [],
@@ -58,6 +61,7 @@ function fromBars(bars: Bars): Resizes {
   const pick = (of: ArrayLike<number>) => Float64Array.from(order, (i) => of[places[i]!]!);
   const after = pick(bars.size);
   return made(pick(bars.job), {
+    first: null,
     isOrdered: false,
     at: pick(bars.from),
     until: pick(bars.from),
@@ -161,16 +165,23 @@ type Kind = "size" | "type";
 interface Naming {
   names: string[];
   of(row: number): number;
+  /** Of a resize, by what it says of its job. */
+  ofResize(its: Resizes, i: number): number;
 }
 
 /** Classes of jobs by the size they first had, or by their type. */
 function naming(run: RunModel, kind: Kind): Naming {
   const { workload } = run;
-  if (kind === "type") return { names: workload.types, of: (row) => workload.type[row]! };
+  if (kind === "type") {
+    const of = (row: number) => workload.type[row]!;
+    return { names: workload.types, of, ofResize: (its, i) => of(its.job[i]!) };
+  }
   const sizes = sizeClasses(run.drawn.nodes);
+  const of = (row: number) => sizes.of(run.startNodes[row]! || workload.size[row]!);
   return {
     names: sizes.names.map((name) => (name === "1" ? "1 node" : `${name} nodes`)),
-    of: (row) => sizes.of(run.startNodes[row]! || workload.size[row]!),
+    of,
+    ofResize: (its, i) => (its.first ? sizes.of(its.first[i]!) : of(its.job[i]!)),
   };
 }
 
@@ -235,7 +246,7 @@ function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
   const grew = grid(classes.names.length);
   for (let i = 0; i < its.rows; i++) {
     if (isOpen(its, i)) continue;
-    const who = classes.of(its.job[i]!);
+    const who = classes.ofResize(its, i);
     why[who]![its.reason[i]!]! += 1;
     const other = its.forJob[i]!;
     if (other < 0) continue;

@@ -111,7 +111,9 @@ function events(
   const items: [number, number, Child[]][] = [];
   const add = (t: number, rank: number, ...what: Child[]) => items.push([t, rank, what]);
   const state = run.states[run.state[row]!] ?? "";
-  add(submit, 0, "Submitted.");
+  // Of a job that still runs at the end the files have only what it held.
+  const isKnown = run.workload.walltime[row]! > 0 || state !== "RUNNING";
+  if (isKnown) add(submit, 0, "Submitted.");
   const list = bars ? held(bars, row) : [];
   if (start >= 0) {
     const reason = run.reasons[run.reason[row]!] ?? "";
@@ -120,8 +122,13 @@ function events(
     add(
       start,
       1,
-      el("strong", {}, `Waited ${duration(start - submit)}`),
-      ` (${exact(start - submit)} s), then started on ${nodes} node${nodes === 1 ? "" : "s"}`,
+      isKnown
+        ? [
+            el("strong", {}, `Waited ${duration(start - submit)}`),
+            ` (${exact(start - submit)} s), then started`,
+          ]
+        : "Started (when it was submitted is not known)",
+      ` on ${nodes} node${nodes === 1 ? "" : "s"}`,
       bars && now ? ` (${nodesText(bars, now.places)})` : "",
       reason ? ` because ${STARTED[reason] ?? reason}.` : ".",
     );
@@ -294,7 +301,9 @@ export function storyPanel(
           el(
             "p",
             {},
-            `${capital(workload.types[workload.type[row]!]!)}, user ${workload.user[row]}, asked for ${workload.size[row]} node${workload.size[row] === 1 ? "" : "s"} for ${duration(workload.walltime[row]!)}; submitted at ${time(workload.submit[row]!)}.`,
+            workload.walltime[row] === 0
+              ? "It still ran at the end: only what it held is known."
+              : `${capital(workload.types[workload.type[row]!]!)}, user ${workload.user[row]}, asked for ${workload.size[row]} node${workload.size[row] === 1 ? "" : "s"} for ${duration(workload.walltime[row]!)}; submitted at ${time(workload.submit[row]!)}.`,
           ),
           el(
             "div",
