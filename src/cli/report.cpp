@@ -151,18 +151,22 @@ std::size_t place_of(const std::vector<std::string>& names, const std::string& n
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
 
+// Of what has one baseline: a page, or pictures.
+std::size_t one_baseline(const Options& options, const std::vector<Found>& runs,
+                         const std::vector<RunPage>& pages) {
+  if (options.against.empty()) return 0;
+  const std::vector<std::string> found = baselines(runs, options.against);
+  if (found.size() > 1) {
+    throw InputError(
+        "--against: a page has one baseline, and " + options.against + " stands for several",
+        "name one of " + listed(found));
+  }
+  return place_of(names_of(pages), found.front());
+}
+
 void write_page(const Options& options, const std::vector<Found>& runs) {
   const std::vector<RunPage> pages = pages_of(runs, fs::absolute(options.html).parent_path());
-  std::size_t baseline = 0;
-  if (!options.against.empty()) {
-    const std::vector<std::string> found = baselines(runs, options.against);
-    if (found.size() > 1) {
-      throw InputError(
-          "--against: a page has one baseline, and " + options.against + " stands for several",
-          "name one of " + listed(found));
-    }
-    baseline = place_of(names_of(pages), found.front());
-  }
+  const std::size_t baseline = one_baseline(options, runs, pages);
   OutputFile file(options.html);
   file.text() = html_page(pages, baseline);
   file.commit();
@@ -233,7 +237,9 @@ void report(const Options& options) {
   const std::vector<Found> runs = find_runs(options);
   if (!options.html.empty()) write_page(options, runs);
   if (!options.figures.folder.empty()) {
-    write_figures(options.figures.folder, pages_of(runs, {}), look_of(options.figures));
+    const std::vector<RunPage> pages = pages_of(runs, {});
+    write_figures(options.figures.folder, pages, look_of(options.figures),
+                  one_baseline(options, runs, pages));
   }
   const bool compares = !options.against.empty();
   if (compares && (options.json || options.csv)) return print_comparisons(options, runs);
