@@ -172,19 +172,11 @@ void write_page(const Options& options, const std::vector<Found>& runs) {
   file.commit();
 }
 
-std::vector<RunPage> pages_of(const std::vector<Found>& runs) {
-  std::vector<RunPage> pages;
-  for (const Found& run : runs) {
-    pages.push_back({.folder = "", .path = run.folder, .summary = run.summary});
-  }
-  return pages;
-}
-
 void print_resizes(const Options& options, const std::vector<Found>& runs) {
   const ResizeFormat format = options.json  ? ResizeFormat::json
                               : options.csv ? ResizeFormat::csv
                                             : ResizeFormat::text;
-  std::cout << resize_tables(pages, format);
+  std::cout << resize_tables(pages_of(runs, {}), format);
 }
 
 void print_comparisons(const Options& options, const std::vector<Found>& runs) {

@@ -25,10 +25,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Classes are named by powers of two, so that they are sorted by number.
-using Key = std::pair<std::uint64_t, std::string>;
+// Of a row or a column: its place among the others, and how it is written.
+using RankedName = std::pair<std::uint64_t, std::string>;
 
-Key size_class(Nodes size) {
+RankedName size_class(Nodes size) {
   const std::uint64_t most = std::bit_ceil(std::uint64_t{size});
   const std::uint64_t least = most / 2 + 1;
   if (least >= most) return {most, fmt::format("{}", most)};
@@ -38,7 +38,7 @@ Key size_class(Nodes size) {
 struct Counts {
   std::string name;         // of the table
   std::string row, column;  // what these are
-  std::map<std::pair<Key, Key>, std::uint64_t> cells{};
+  std::map<std::pair<RankedName, RankedName>, std::uint64_t> cells{};
 
   std::uint64_t all() const {
     std::uint64_t sum = 0;
@@ -84,10 +84,10 @@ void add(Tables& tables, const fs::path& folder) {
     const bool changes = row.outcome == ResizeOutcome::done || row.outcome == ResizeOutcome::partly;
     if (!changes) continue;
     ++tables.resizes;
-    const Key change = row.after > row.before   ? Key{0, "grown"}
-                       : row.after < row.before ? Key{1, "shrunk"}
-                                                : Key{2, "moved"};
-    const Key own = size_class(row.first_size);
+    const RankedName change = row.after > row.before   ? RankedName{0, "grown"}
+                              : row.after < row.before ? RankedName{1, "shrunk"}
+                                                       : RankedName{2, "moved"};
+    const RankedName own = size_class(row.first_size);
     ++reason.cells[{{0, row.reason}, change}];
     ++type.cells[{{static_cast<std::uint64_t>(row.type), std::string(word(row.type))}, change}];
     ++first.cells[{own, {0, row.reason}}];
@@ -112,7 +112,7 @@ std::string text_of(const Counts& counts) {
        {"grew", "who grew so that whom could start earlier: grown jobs \\ jobs that profit"}}};
   const std::uint64_t all = counts.all();
   if (all == 0) return "";
-  std::map<Key, std::uint64_t> rows, columns;
+  std::map<RankedName, std::uint64_t> rows, columns;
   for (const auto& [key, count] : counts.cells) {
     rows[key.first] += count;
     columns[key.second] += count;
