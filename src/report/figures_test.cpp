@@ -21,13 +21,8 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-FigureJob job(std::uint64_t number, int wait_s, int run_s, Nodes size) {
-  FigureJob its;
-  its.job = number;
-  its.size = its.start_nodes = size;
-  its.start = Time{whole_seconds(wait_s)};
-  its.end = its.start + whole_seconds(run_s);
-  return its;
+FigureJob job(double wait_s, double run_s, double size) {
+  return {.size = size, .run_s = run_s, .wait_s = wait_s, .turnaround_s = wait_s + run_s};
 }
 
 PolicyFiles policy(const std::string& name, std::vector<FigureJob> jobs) {
@@ -43,8 +38,8 @@ const Figure& named(const std::vector<Figure>& figures, const std::string& name)
 }
 
 // The files of a run of which all is known, in a folder of the test.
-RunPage run_files(const std::string& name, const Workload& workload,
-                  const SimulationSettings& settings) {
+RunPage run_page(const std::string& name, const Workload& workload,
+                 const SimulationSettings& settings) {
   const fs::path folder = fs::path(testing::TempDir()) / "figure" / name;
   RunFolder files(folder, workload);
   std::vector<Observer*> observers;
@@ -52,32 +47,28 @@ RunPage run_files(const std::string& name, const Workload& workload,
   const Summary summary = small_run(workload, settings, observers);
   files.finish(summary);
   files.write_summary(summary);
-  return {folder, summary};
+  return {.folder = "", .path = folder, .summary = summary};
 }
 
 RunPage resizing_run() {
   SimulationSettings settings = small_settings();
   settings.policy = make_policy(kSmallResizingPolicy);
-  return run_files("resizing", small_resizing_workload(), settings);
+  return run_page("resizing", small_resizing_workload(), settings);
 }
 
-TEST(Figure, SlowdownIsByTheStaticRunTime) {
-  FigureJob its = job(1, 80, 20, 1);
-  EXPECT_EQ(bounded_slowdown(its), 5);
-  its.static_runtime = whole_seconds(50);
-  EXPECT_EQ(bounded_slowdown(its), 2);
-  its.static_runtime = whole_seconds(1);
-  EXPECT_EQ(bounded_slowdown(its), 10);
-  EXPECT_EQ(bounded_slowdown(job(1, 0, 5, 1)), 1);
+TEST(Figure, SlowdownIsBounded) {
+  EXPECT_EQ(slowdown_of({.run_s = 50, .turnaround_s = 100}), 2);
+  EXPECT_EQ(slowdown_of({.run_s = 1, .turnaround_s = 100}), 10);
+  EXPECT_EQ(slowdown_of({.run_s = 5, .turnaround_s = 5}), 1);
 }
 
 TEST(Figure, DistributionsHaveAStepForEachValue) {
   const std::vector<PolicyFiles> policies{
-      policy("a,b", {job(1, 0, 30, 1), job(2, 0, 30, 1), job(3, 60, 30, 2), job(4, 5, 30, 4)})};
+      policy("a,b", {job(0, 30, 1), job(0, 30, 1), job(60, 30, 2), job(5, 30, 4)})};
   const std::vector<Figure> figures = distribution_figures(policies, {});
-  EXPECT_EQ(named(figures, "cdf_wait").csv,
+  EXPECT_EQ(named(figures, "cdf-wait").csv,
             "policy,wait_s,share\n\"a,b\",0,0.5\n\"a,b\",5,0.75\n\"a,b\",60,1\n");
-  EXPECT_EQ(named(figures, "classes_wait").csv,
+  EXPECT_EQ(named(figures, "wait-by-class").csv,
             "policy,size,run_time,jobs,p5,p25,p50,p75,p95\n"
             "\"a,b\",1,all,2,0,0,0,0,0\n"
             "\"a,b\",2,all,1,60,60,60,60,60\n"
@@ -87,9 +78,9 @@ TEST(Figure, DistributionsHaveAStepForEachValue) {
 // A step at each value would be a file of megabytes. What many jobs have in common is kept.
 TEST(Figure, LargeDistributionsAreThinnedOut) {
   std::vector<FigureJob> jobs;
-  for (int i = 0; i < 30'000; ++i) jobs.push_back(job(1, std::max(0, i - 9'999), 30, 1));
+  for (int i = 0; i < 30'000; ++i) jobs.push_back(job(std::max(0, i - 9'999), 30, 1));
   const std::vector<PolicyFiles> policies{policy("a", std::move(jobs))};
-  const std::string csv = named(distribution_figures(policies, {}), "cdf_wait").csv;
+  const std::string csv = named(distribution_figures(policies, {}), "cdf-wait").csv;
   const auto lines = std::ranges::count(csv, '\n');
   EXPECT_GT(lines, 500);
   EXPECT_LT(lines, 1'100);
@@ -99,12 +90,12 @@ TEST(Figure, LargeDistributionsAreThinnedOut) {
 
 TEST(Figure, RatiosAreAgainstTheBaseline) {
   const std::vector<PolicyFiles> policies{
-      policy("base", {job(1, 10, 30, 1), job(2, 30, 30, 1), job(3, 0, 30, 4)}),
-      policy("other", {job(1, 5, 30, 1), job(2, 5, 30, 1), job(3, 7, 30, 4)})};
-  EXPECT_EQ(named(ratio_figures(policies, 0, {}), "ratio_wait").csv,
+      policy("base", {job(10, 30, 1), job(30, 30, 1), job(0, 30, 4)}),
+      policy("other", {job(5, 30, 1), job(5, 30, 1), job(7, 30, 4)})};
+  EXPECT_EQ(named(ratio_figures(policies, 0, {}), "wait-heat").csv,
             "policy,size,run_time,jobs,mean,baseline_mean,ratio\n"
             "other,1,all,2,5,20,0.25\nother,> 2,all,1,7,0,\n");
-  EXPECT_THAT(named(ratio_figures(policies, 1, {}), "ratio_wait").csv,
+  EXPECT_THAT(named(ratio_figures(policies, 1, {}), "wait-heat").csv,
               HasSubstr("base,1,all,2,20,5,4\n"));
   EXPECT_TRUE(ratio_figures({policies.data(), 1}, 0, {}).empty());
 }
@@ -126,16 +117,16 @@ TEST(Figure, AllAreMadeOfTheFilesOfARun) {
   const std::vector<Figure> figures = all_figures(policies, 0, {});
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
-  EXPECT_THAT(names, ElementsAre("figures", "utilization", "waiting", "cdf_wait", "cdf_turnaround",
-                                 "cdf_slowdown", "classes_wait", "classes_slowdown", "resizes",
-                                 "gantt_mebf_expand_intensive_tick_0"));
+  EXPECT_THAT(names, ElementsAre("figures", "utilization", "waiting", "cdf-wait", "cdf-turnaround",
+                                 "cdf-slowdown", "wait-by-class", "slowdown-by-class", "resizes",
+                                 "gantt-mebf_expand_intensive_tick_0"));
   EXPECT_EQ(named(figures, "resizes").csv,
             "policy,reason,grown,shrunk\n\"mebf:expand=intensive,tick=0\",hand-out,1,0\n");
   EXPECT_EQ(figures.back().csv,
             "job,type,from_s,until_s,first_node,last_node\n2,rigid,4,8,2,3\n1,malleable,0,8,0,1\n"
             "1,malleable,8,14,0,3\n");
   // Node-seconds of the intervals are those that were held.
-  EXPECT_THAT(named(figures, "utilization").csv, HasSubstr(",13.941667,14,100\n"));
+  EXPECT_THAT(named(figures, "utilization").csv, HasSubstr(",13.941666,14,100\n"));
 }
 
 TEST(Figure, FilesAreTheSameBytesEachTime) {
@@ -146,8 +137,7 @@ TEST(Figure, FilesAreTheSameBytesEachTime) {
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
   for (const char* name : {"one", "two"}) {
-    const Look look{.width = 300, .font = 7};
-    write_figures(folder / name, all_figures(read_policies({&run, 1}), 0, look), look);
+    EXPECT_EQ(write_figures(folder / name, {&run, 1}, {.width = 300, .font = 7}), 10u);
   }
   std::size_t files = 0;
   for (const auto& entry : fs::directory_iterator(folder / "one")) {
@@ -163,7 +153,7 @@ TEST(Figure, FilesAreTheSameBytesEachTime) {
 TEST(Figure, TooManyBarsAreDrawnAsOccupancy) {
   RunPage run = resizing_run();
   {
-    std::ofstream file(run.folder / "allocations.csv");
+    std::ofstream file(run.path / "allocations.csv");
     file << "job,from,until,size,nodes,cores,reason,for_job,shared,guest_nodes\n";
     for (int i = 0; i < 4'000; ++i) {
       file << "1," << i << ',' << i + 1 << ",2,0 2,2,in-order,,,\n";
@@ -177,7 +167,7 @@ TEST(Figure, TooManyBarsAreDrawnAsOccupancy) {
 TEST(Figure, WithoutNodesTheirShareIsDrawn) {
   SimulationSettings settings = small_settings();
   settings.rules.identities = false;
-  const RunPage run = run_files("counts", small_workload(), settings);
+  const RunPage run = run_page("counts", small_workload(), settings);
   const Figure figure = gantt_figures(read_policies({&run, 1}), {}).at(0);
   EXPECT_THAT(figure.caption, HasSubstr("Which ones was not followed"));
   EXPECT_THAT(figure.csv, HasSubstr("0,1.95,0,3,0.75\n"));
@@ -190,9 +180,9 @@ TEST(Figure, PowerIsDrawnWhereItIsKnown) {
                         {.at = at(24), .power_w = 100}};
   policies[0].corridor = {{.at = at(0), .low_w = 1000, .high_w = 4000}};
   const std::vector<Figure> figures = series_figures(policies, {});
-  EXPECT_THAT(named(figures, "power_w").csv, HasSubstr("a,0,0.1,3000\n"));
+  EXPECT_THAT(named(figures, "power").csv, HasSubstr("a,0,0.1,3000\n"));
   const auto canvas = svg_canvas(300, 200, "x");
-  named(figures, "power_w").draw(*canvas);
+  named(figures, "power").draw(*canvas);
   const std::string svg = canvas->finish();
   EXPECT_THAT(svg, HasSubstr("power (kW)"));
   EXPECT_THAT(svg, HasSubstr("lower bound"));
@@ -200,10 +190,17 @@ TEST(Figure, PowerIsDrawnWhereItIsKnown) {
 }
 
 TEST(Figure, AFolderThatIsNoneIsAnInputError) {
+  const RunPage run = resizing_run();
   const fs::path file = fs::path(testing::TempDir()) / "figure-file";
   std::ofstream(file) << "x";
-  EXPECT_THROW(write_figures(file / "below", {}, {}), InputError);
-  EXPECT_THROW(read_policies(std::vector<RunPage>{{file, {}}}), InputError);
+  EXPECT_THROW(write_figures(file / "below", {&run, 1}, {}), InputError);
+}
+
+TEST(Figure, RunsWithoutFilesAreRefused) {
+  const RunPage run{.folder = "", .path = "/there/is/none", .summary = {}};
+  const fs::path folder = fs::path(testing::TempDir()) / "figures_of_nothing";
+  EXPECT_THROW(write_figures(folder, {&run, 1}, {}), InputError);
+  EXPECT_FALSE(fs::exists(folder));
 }
 
 }  // namespace
