@@ -31,6 +31,7 @@ struct GanttBar {
 
 // Kept light, so that a number can be read on them.
 Colour colour_of_type(JobType type) {
+  if (type == JobType::rigid) return {186, 186, 186};
   constexpr std::array<std::size_t, 5> kPlaces{4, 5, 0, 2, 1};
   return mixed(kColours[kPlaces[static_cast<std::size_t>(type)]], kWhite, 0.35);
 }
@@ -230,7 +231,7 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
       const auto type = types.find(bar.job);
       const bool has_type = !entries.empty() && type != types.end();
       const bool is_open = !entries.empty() && type == types.end();  // had not ended
-      canvas.fill(area, is_open    ? Colour{200, 200, 200}
+      canvas.fill(area, is_open    ? Colour{228, 228, 228}
                         : has_type ? colour_of_type(type->second)
                                    : colour_of_job(bar.job));
       const double line = std::min({0.4, area.width / 6, area.height / 6});
