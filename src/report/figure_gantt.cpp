@@ -200,6 +200,7 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
         "of its job.",
         policy.policy, seen.size() > 1 ? "colours are types of jobs" : "colours tell jobs apart");
   }
+  if (is_occupancy) bars.clear();
   const Axis x = time_axis(from_s, until_s, static_cast<std::size_t>(look.width / look.font / 5));
   Axis y = number_axis(nodes, 5);
   y.high = nodes;
@@ -225,7 +226,6 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
       canvas.fill(area_of(cell.from_s, cell.until_s, cell.low, cell.high),
                   mixed(kWhite, kColours[0], 0.9 * cell.share));
     }
-    if (is_occupancy) return;
     for (const GanttBar& bar : bars) {
       const Area area = area_of(bar.from_s, bar.until_s, bar.low, bar.high);
       const auto type = types.find(bar.job);
@@ -244,6 +244,9 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
       canvas.text({area.left + area.width / 2, area.top + area.height / 2 + 0.35 * size}, number,
                   how);
     }
+    // Over what covers them.
+    canvas.line({plot.left, plot.top}, {plot.left, plot.bottom()}, {});
+    canvas.line({plot.left, plot.bottom()}, {plot.right(), plot.bottom()}, {});
   };
   return figure;
 }
