@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -12,12 +13,19 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/live_options.hpp"
+#include "cli/retold_run.hpp"
+#include "cli/temporary_folder.hpp"
+#include "live/client.hpp"
+#include "live/journal.hpp"
 #include "live/submission.hpp"
+#include "report/output_file.hpp"
+#include "report/page.hpp"
 #include "report/table.hpp"
 
 namespace ductile {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct HistoryOptions {
@@ -25,6 +33,7 @@ struct HistoryOptions {
   std::string job{};
   std::uint64_t last = 1000;
   std::string since{};
+  std::string html{}, state{};
 };
 
 /// "2x10.5 4x3": so many nodes, for so many seconds each time.
@@ -35,6 +44,20 @@ std::string sizes_of(const Json& sizes) {
     text += fmt::format("{}{}x{:.1f}", text.empty() ? "" : " ", sizes[i]["nodes"].dump(), time);
   }
   return text;
+}
+
+// The page of all that there has been, as the journal has it.
+void write_history_page(const HistoryOptions& options, const Registry& registry) {
+  const fs::path state = options.state.empty() ? default_state() : options.state;
+  const std::string journal = (state / "journal.db").string();
+  const auto log = open_log(journal);
+  const TemporaryFolder folder;
+  const RetoldRun run = write_retold_run(*log, journal, folder.path(), registry.maker());
+  RunPage page{.path = folder.path(), .summary = run.summary, .has_links = false};
+  page.summary.stopped = false;  // it goes on
+  OutputFile file(options.html);
+  file.text() = html_page({&page, 1});
+  file.commit();
 }
 
 void history(const HistoryOptions& options) {
@@ -68,7 +91,7 @@ void history(const HistoryOptions& options) {
 
 }  // namespace
 
-void add_history_command(CLI::App& app) {
+void add_history_command(CLI::App& app, const Registry& registry) {
   const auto options = std::make_shared<HistoryOptions>();
   CLI::App* command =
       app.add_subcommand("history", "Show what has run, at which sizes, and what it used");
@@ -79,8 +102,19 @@ void add_history_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--since", options->since,
                       "only jobs that were not over so long ago, a time as of `submit --time`");
+  command->add_option(
+      "--html", options->html,
+      "write a page of all that there has been to this file, from the journal of the "
+      "controller, which only who may read its files can");
+  command
+      ->add_option("--state", options->state,
+                   "with --html: the controller's folder, as of `serve --state`")
+      ->needs("--html");
   add_live_options(*command, options->live, true);
-  command->callback([options] { history(*options); });
+  command->callback([options, &registry] {
+    if (options->html.empty()) return history(*options);
+    write_history_page(*options, registry);
+  });
 }
 
 }  // namespace ductile

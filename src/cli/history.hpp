@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "policies/registry.hpp"
+
 namespace ductile {
 
-/// Adds the command; it asks the controller and prints when `app` is parsed. It throws InputError
-/// and RunError.
-void add_history_command(CLI::App& app);
+/// Adds the command; it asks the controller and prints, or writes a page, when `app` is parsed. It
+/// throws InputError and RunError. The registry outlives the app.
+void add_history_command(CLI::App& app, const Registry& registry);
 
 }  // namespace ductile

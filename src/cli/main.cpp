@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     ductile::add_submit_command(app);
     ductile::add_queue_command(app);
     ductile::add_nodes_command(app);
-    ductile::add_history_command(app);
+    ductile::add_history_command(app, registry);
     ductile::add_check_command(app);
     ductile::add_explain_command(app, registry);
     ductile::add_predict_command(app);

@@ -9,12 +9,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "live/journal.hpp"
-#include "report/run_folder.hpp"
+#include "cli/retold_run.hpp"
 #include "report/table.hpp"
 #include "simulation/replay.hpp"
-#include "simulation/retelling.hpp"
-#include "simulation/summary_observer.hpp"
 
 namespace ductile {
 namespace {
@@ -43,26 +40,6 @@ void print(const ReplayOptions& options, const Replayed& done) {
       options.log, done.decisions, done.policy, done.events, done.instants, done.pen_calls);
 }
 
-/// The files of the run, as if it had been simulated with --out.
-Replayed write_run(const ReplayOptions& options, std::istream& log, const PolicyMaker& make) {
-  LogInput input = input_of_log(log, options.log);
-  Workload& workload = input.workload;
-  if (is_journal(options.log)) {
-    workload.accounts = Journal(options.log, Journal::Use::read).accounts();
-  }
-  RunFolder folder(options.out, workload);
-  const Duration grace = SimulationSettings{}.violation_grace;
-  SummaryObserver figures(workload, {.lines = input.corridor, .grace = grace});
-  std::vector<Observer*> observers{&figures};
-  folder.add_observers(observers);
-  const Retold run = retell(log, options.log, make, workload, observers);
-  const Summary summary = figures.summary(workload, run.settings, run.counts);
-  folder.finish(summary);
-  folder.write_summary(summary);
-  if (!options.json) std::cout << summary_table({&summary, 1}) << '\n';
-  return run.replayed;
-}
-
 }  // namespace
 
 void add_replay_command(CLI::App& app, const Registry& registry) {
@@ -81,7 +58,9 @@ void add_replay_command(CLI::App& app, const Registry& registry) {
     if (options->out.empty()) {
       print(*options, replay(*log, options->log, registry.maker()));
     } else {
-      print(*options, write_run(*options, *log, registry.maker()));
+      const RetoldRun run = write_retold_run(*log, options->log, options->out, registry.maker());
+      if (!options->json) std::cout << summary_table({&run.summary, 1}) << '\n';
+      print(*options, run.replayed);
     }
   });
 }

@@ -22,6 +22,7 @@
 
 #include "base/error.hpp"
 #include "cli/run_identity.hpp"
+#include "cli/temporary_folder.hpp"
 #include "report/run_folder.hpp"
 #include "report/text.hpp"
 
@@ -219,28 +220,6 @@ void need_room_for_others(const Matrix& matrix, const PlannedRuns& planned,
 }
 
 // ---- Running again ------------------------------------------------------------------------------
-
-// A folder for a while.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "ductile-XXXXXX").string();
-    if (!mkdtemp(name.data())) {
-      throw RunError(name + ": no such folder can be made: " + std::strerror(errno));
-    }
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string bytes_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -81,6 +81,7 @@ OrderedJson json_of(const RunPage& run, const std::vector<Column>& columns, bool
       {"policy", run.summary.policy}, {"seed", run.summary.seed}, {"folder", run.folder}};
   json["files"] = OrderedJson::array();
   for (const std::string_view file : kRunFiles) {
+    if (!run.has_links) break;
     const bool is_this_page = run.folder.empty() && file == "report.html";
     // The pages of the runs and their summaries are written after this one is.
     const bool is_to_come = file == "summary.json" || file == "report.html";

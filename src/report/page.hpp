@@ -15,6 +15,7 @@ struct RunPage {
   std::string folder;          // where its files are, as seen from the page; empty: beside it
   std::filesystem::path path;  // where they are
   Summary summary;
+  bool has_links = true;  // to these files; else they go
 };
 
 /// A page that compares these runs, drawn by what web/ has become: of the first run of each policy

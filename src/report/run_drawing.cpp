@@ -35,6 +35,24 @@ std::size_t rows_of(const Allocation& held) {
   return std::max<std::size_t>(held.nodes.parts.size(), 1);
 }
 
+// Jobs that still ran at the end, in a run that was stopped or in a controller, have no row of their
+// own: only what they held.
+void add_running(std::vector<JobsCsvRow>& jobs, const std::vector<Allocation>& held) {
+  std::map<std::uint64_t, JobsCsvRow> running;
+  for (const Allocation& each : held) {
+    if (std::ranges::binary_search(jobs, each.job, {}, &JobsCsvRow::job)) continue;
+    JobsCsvRow& row =
+        running.try_emplace(each.job, JobsCsvRow{.job = each.job, .start = each.from})
+            .first->second;
+    row.submit = *row.start;  // it was no later
+    row.size = row.start_nodes = row.end_nodes = each.size;
+    row.state = "RUNNING";
+    row.reason = each.reason;
+  }
+  for (auto& [job, row] : running) jobs.push_back(std::move(row));
+  std::ranges::sort(jobs, {}, &JobsCsvRow::job);
+}
+
 // What was held by whom, as rows: one for each interval of nodes with the same cores.
 class Bars {
  public:
@@ -202,25 +220,10 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
     held = read_allocations(path);
   }
 
-  // Jobs that still ran when the run was stopped have only what they held.
+  std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
+  add_running(jobs.rows, held);
   std::unordered_map<std::uint64_t, std::size_t> rows;
   for (const Allocation& each : held) rows[each.job] += rows_of(each);
-  std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
-  if (summary.stopped) {
-    std::map<std::uint64_t, JobsCsvRow> running;
-    for (const Allocation& each : held) {
-      if (std::ranges::binary_search(jobs.rows, each.job, {}, &JobsCsvRow::job)) continue;
-      JobsCsvRow& row =
-          running.try_emplace(each.job, JobsCsvRow{.job = each.job, .start = each.from})
-              .first->second;
-      row.submit = *row.start;  // it was no later
-      row.size = row.start_nodes = row.end_nodes = each.size;
-      row.state = "RUNNING";
-      row.reason = each.reason;
-    }
-    for (auto& [job, row] : running) jobs.rows.push_back(std::move(row));
-    std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
-  }
   std::size_t shown = 0;
   for (; shown < jobs.rows.size(); ++shown) {
     const auto its = rows.find(jobs.rows[shown].job);

@@ -252,6 +252,23 @@ def test_the_queue_and_the_history_as_they_are_printed(cluster):
         assert not set(row) - set(named), page
 
 
+def test_the_history_is_a_page_too(cluster, tmp_path):
+    c = cluster("4x1", "easy")
+    over = c.submit("-N", 2, "--", "true")
+    c.wait_for_end(over)
+    runs = c.submit("-N", 3, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    c.wait_for_size(runs, 3)
+    page = tmp_path / "page.html"
+    assert c.run("history", "--html", page, "--state", c.state).stdout == ""
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
+    [drawn] = json.loads(data)["drawn"]
+    assert drawn["jobs"]["rows"] == 2 and drawn["jobs"]["words"]["state"] == ["COMPLETED_SUCCESSFULLY", "RUNNING"]
+    # What the page was made of is gone.
+    assert json.loads(data)["runs"][0]["files"] == [] and json.loads(data)["notes"] == []
+    (c.folder / "go").touch()
+    c.wait_for_end(runs)
+
+
 def test_processes_of_an_mpi_are_those_of_the_nodes(cluster, mpi):
     c = cluster("2x2", "easy")
     c.run("submit", "-N", 2, "--wait", "-o", "out", "--", example("rank_printer", mpi), 1)

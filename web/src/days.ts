@@ -1,7 +1,7 @@
 // Day by day, where jobs share nodes: slowdown, and how many began as guests.
 import type { Bars } from "./bars";
 import { el, folded, onWidth, svg } from "./dom";
-import { value, type RunModel } from "./model";
+import { beginOf, value, type RunModel } from "./model";
 import { line } from "./theme";
 import { niceStep, short } from "./units";
 
@@ -9,16 +9,19 @@ const DAY_S = 86400;
 
 interface Days {
   run: RunModel;
+  first: number; // day
   slowdown: number[]; // mean of jobs that began that day; NaN: none
   guests: number[];
 }
 
 function daysOf(run: RunModel, bars: Bars | null): Days {
-  const n = Math.max(1, Math.ceil(run.drawn.makespan_s / DAY_S));
+  const begin = beginOf(run);
+  const first = Math.floor(begin / DAY_S);
+  const n = Math.max(1, Math.ceil((begin + run.drawn.makespan_s) / DAY_S) - first);
   const sums = new Array<number>(n).fill(0);
   const counts = new Array<number>(n).fill(0);
   const guests = new Array<number>(n).fill(0);
-  const day = (t: number) => Math.max(0, Math.min(n - 1, Math.floor(t / DAY_S)));
+  const day = (t: number) => Math.max(0, Math.min(n - 1, Math.floor(t / DAY_S) - first));
   for (let row = 0; row < run.workload.jobs; row++) {
     const v = value(run, row, "slowdown");
     if (Number.isNaN(v)) continue;
@@ -35,7 +38,12 @@ function daysOf(run: RunModel, bars: Bars | null): Days {
       guests[day(bars.from[i]!)]! += 1;
     }
   }
-  return { run, slowdown: sums.map((sum, i) => (counts[i] ? sum / counts[i]! : NaN)), guests };
+  return {
+    run,
+    first,
+    slowdown: sums.map((sum, i) => (counts[i] ? sum / counts[i]! : NaN)),
+    guests,
+  };
 }
 
 function picture(days: Days, kind: "slowdown" | "guests", top: number, count: number): HTMLElement {
@@ -66,7 +74,11 @@ function picture(days: Days, kind: "slowdown" | "guests", top: number, count: nu
     const wide = niceStep(Math.max(1, count / Math.max(1, (width - left) / 60)));
     for (let d = 0; d < count; d += Math.max(1, Math.round(wide))) {
       view.append(
-        svg("text", { x: x(d), y: height - 3, "text-anchor": "start", class: "tick" }, `day ${d}`),
+        svg(
+          "text",
+          { x: x(d), y: height - 3, "text-anchor": "start", class: "tick" },
+          `day ${days.first + d}`,
+        ),
       );
     }
     values.forEach((v, d) => {
@@ -82,7 +94,7 @@ function picture(days: Days, kind: "slowdown" | "guests", top: number, count: nu
             height: Math.max(0.5, base - y(v)),
             style: `fill: var(--${line(days.run.index).stroke})`,
           },
-          svg("title", {}, `day ${d}: ${short(v)}`),
+          svg("title", {}, `day ${days.first + d}: ${short(v)}`),
         ),
       );
     });

@@ -243,3 +243,8 @@ export function classRuntimes(run: RunModel, baseline: RunModel): Float64Array {
       : baseline.end[other]! - baseline.start[other]!;
   });
 }
+
+/** The first submission; no number where there are no jobs. */
+export function beginOf(run: RunModel): number {
+  return run.workload.submit.reduce((a, b) => Math.min(a, b), Infinity);
+}

@@ -10,7 +10,7 @@ import { fairness } from "./fairness";
 import { figuresSection } from "./figures";
 import { ganttSection, timeButtons, type Gantt } from "./gantt";
 import { heatmaps } from "./heatmap";
-import { baselineOf, runsOf, type RunModel } from "./model";
+import { baselineOf, beginOf, runsOf, type RunModel } from "./model";
 import { resizeSection, resizesOf, type Resizes } from "./resizes";
 import { seriesOf, seriesSection, type SeriesOfRun } from "./series";
 import { storyPanel } from "./story";
@@ -102,11 +102,15 @@ async function drawRuns(
   );
   mark("unpacked");
   await show(perDay(runs, bars));
-  let [begin, end] = [0, 1e-3];
+  // From the first submission on: what was before it is nobody's time.
+  let begin = Infinity;
+  for (const run of runs) begin = Math.min(begin, beginOf(run));
+  if (!Number.isFinite(begin)) begin = 0;
+  let end = begin + 1e-3;
   for (const run of runs)
     end = Math.max(
       end,
-      run.drawn.makespan_s,
+      begin + run.drawn.makespan_s,
       bars[run.index]?.blockUntil.reduce((a, b) => Math.max(a, b), 0) ?? 0,
     );
   for (const its of bars) if (its && its.rows > 0) begin = Math.min(begin, its.from[0]!);

@@ -127,8 +127,19 @@ export function exact(value_s: number): string {
   return String(Math.round(value_s * 1e6) / 1e6);
 }
 
+/** Times after ten years are those of a clock that began in 1970: of a controller. */
+const CLOCK_FROM_S = 10 * 365 * 86400;
+
+function clock(value_s: number, step_s: number): string {
+  const text = new Date(value_s * 1000).toISOString(); // "2026-11-27T23:39:38.304Z", UTC
+  if (step_s >= 86400) return text.slice(0, 10);
+  if (step_s >= 60) return text.slice(5, 16).replace("T", " ");
+  return step_s >= 1 ? text.slice(11, 19) : text.slice(11, 23);
+}
+
 /** A moment since the zero of submit times, as finely as `step_s` asks for. */
 export function moment(value_s: number, step_s: number, end_s: number): string {
+  if (end_s > CLOCK_FROM_S) return clock(value_s, step_s);
   const sign = value_s < 0 ? "\u2212" : "";
   const value = Math.abs(value_s);
   if (end_s < 7200) {
