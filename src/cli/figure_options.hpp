@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "report/chart.hpp"
 #include "report/page.hpp"
+#include "report/plot.hpp"
 
 namespace ductile {
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/retold_run.hpp"
+#include "live/journal.hpp"
 #include "report/table.hpp"
 #include "simulation/replay.hpp"
 

@@ -1,19 +1,82 @@
-// Pictures of runs for papers: as SVG, as PDF, and what they show as CSV.
+// The figures of papers, made of the files of runs: each as SVG and PDF, with its data beside.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
-#include "report/chart.hpp"
+#include "metrics/summary.hpp"
 #include "report/page.hpp"
+#include "report/plot.hpp"
+#include "report/resizes_csv.hpp"
+#include "report/series.hpp"
+#include "simulation/simulation.hpp"
 
 namespace ductile {
 
-/// Writes all pictures that the files of the runs have something for into `folder`, which it makes:
-/// docs/commands/report.md, "Pictures for papers". `baseline`: the place of a policy, in the order
-/// in which they first come. The same files give the same bytes. Returns how many pictures there
-/// are. Throws InputError where a file is damaged, or none of the runs has any.
+/// What figures show of a job that ran; times in seconds.
+struct FigureJob {
+  double size = 0;   // asked for, in nodes
+  double run_s = 0;  // its static run time; where files do not say it, the one it had
+  double wait_s = 0, turnaround_s = 0;
+};
+
+/// max(1, turnaround / max(run time, 10 s)), as in summary.json.
+double slowdown_of(const FigureJob& job);
+
+/// The runs of one policy: one for each seed.
+struct PolicyFiles {
+  std::string policy;
+  std::vector<Summary> summaries{};
+  std::vector<FigureJob> jobs{};     // that ran, of all seeds
+  std::vector<ResizeRow> resizes{};  // of all seeds; empty where there is no such file
+  // Of the first seed alone:
+  std::filesystem::path first{};  // its folder
+  std::vector<Sample> series{};
+  std::vector<CorridorLine> corridor{};
+};
+
+/// Reads them; runs without a jobs.csv have their main figures alone. Throws InputError where a
+/// file is damaged.
+std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs);
+
+/// One figure that is not drawn yet.
+struct Figure {
+  std::string name;  // of its files
+  std::string caption;
+  double height = 0;  // in points
+  std::string csv;    // its data
+  std::function<void(Canvas&)> draw;
+};
+
+// Each of these has no figures where the runs know nothing of it.
+
+/// How much of the machine was in use, how many jobs waited, and what was drawn, over time.
+std::vector<Figure> series_figures(std::span<const PolicyFiles> policies, const Look& look);
+/// How wait, turnaround and bounded slowdown are distributed, over all jobs, and by classes.
+std::vector<Figure> distribution_figures(std::span<const PolicyFiles> policies, const Look& look);
+/// By class of size and run time: wait and slowdown against those of the policy `baseline`.
+std::vector<Figure> ratio_figures(std::span<const PolicyFiles> policies, std::size_t baseline,
+                                  const Look& look);
+/// Which job had which nodes when: a figure for each policy, of its first seed.
+std::vector<Figure> gantt_figures(std::span<const PolicyFiles> policies, const Look& look);
+/// The main figures with 95 % intervals over the seeds.
+std::vector<Figure> main_figures(std::span<const PolicyFiles> policies, const Look& look);
+/// Why jobs grew and shrank.
+std::vector<Figure> resize_figures(std::span<const PolicyFiles> policies, const Look& look);
+
+/// All of them.
+std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, std::size_t baseline,
+                                const Look& look);
+
+/// Writes all of them that the files of the runs have something for into `folder`, which it makes:
+/// NAME.svg, NAME.pdf and NAME.csv of each, and captions.md (docs/commands/report.md, "Pictures for
+/// papers"). `baseline`: a place in `by_policy`. The same files give the same bytes. Returns how
+/// many there are. Throws InputError where a file is damaged, or none of the runs has any.
 std::size_t write_figures(const std::filesystem::path& folder, std::span<const RunPage> runs,
                           const Look& look, std::size_t baseline = 0);
 

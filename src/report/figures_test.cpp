@@ -1,10 +1,13 @@
 #include "report/figures.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
@@ -15,36 +18,185 @@ namespace ductile {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
-std::string content(const fs::path& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+FigureJob job(double wait_s, double run_s, double size) {
+  return {.size = size, .run_s = run_s, .wait_s = wait_s, .turnaround_s = wait_s + run_s};
 }
 
-RunPage run_in(const fs::path& folder, const SimulationSettings& settings) {
-  const Workload workload = small_workload();
+PolicyFiles policy(const std::string& name, std::vector<FigureJob> jobs) {
+  PolicyFiles its{.policy = name, .summaries = {Summary{}}, .jobs = std::move(jobs)};
+  its.summaries[0].nodes = 4;
+  return its;
+}
+
+const Figure& named(const std::vector<Figure>& figures, const std::string& name) {
+  const auto at = std::ranges::find(figures, name, &Figure::name);
+  EXPECT_NE(at, figures.end()) << name;
+  return at == figures.end() ? figures.front() : *at;
+}
+
+// The files of a run of which all is known, in a folder of the test.
+RunPage run_page(const std::string& name, const Workload& workload,
+                 const SimulationSettings& settings) {
+  const fs::path folder = fs::path(testing::TempDir()) / "figure" / name;
   RunFolder files(folder, workload);
   std::vector<Observer*> observers;
   files.add_observers(observers);
-  RunPage run{.folder = "", .path = folder, .summary = small_run(workload, settings, observers)};
-  files.finish(run.summary);
-  return run;
+  const Summary summary = small_run(workload, settings, observers);
+  files.finish(summary);
+  files.write_summary(summary);
+  return {.folder = "", .path = folder, .summary = summary};
 }
 
-TEST(Figures, OfARunByHandHaveItsNumbers) {
-  const fs::path folder = fs::path(testing::TempDir()) / "figures_by_hand";
-  fs::remove_all(folder);
-  const RunPage run = run_in(folder / "run", small_settings());
-  EXPECT_EQ(write_figures(folder / "pictures", {&run, 1}, {}), 8U);
-  const std::string rows = content(folder / "pictures" / ("gantt-" + run.summary.policy + ".csv"));
-  EXPECT_EQ(rows, "job,from_s,until_s,first_node,last_node\n1,0,10,0,2\n3,2,10,3,3\n2,10,15,0,3\n");
-  const std::string picture = content(folder / "pictures/utilization.svg");
-  EXPECT_NE(picture.find(">nodes in use (%)</text>"), std::string::npos);
-  EXPECT_NE(picture.find(">time (s)</text>"), std::string::npos);
+RunPage resizing_run() {
+  SimulationSettings settings = small_settings();
+  settings.policy = make_policy(kSmallResizingPolicy);
+  return run_page("resizing", small_resizing_workload(), settings);
 }
 
-TEST(Figures, OfRunsWithoutFilesAreRefused) {
+TEST(Figure, SlowdownIsBounded) {
+  EXPECT_EQ(slowdown_of({.run_s = 50, .turnaround_s = 100}), 2);
+  EXPECT_EQ(slowdown_of({.run_s = 1, .turnaround_s = 100}), 10);
+  EXPECT_EQ(slowdown_of({.run_s = 5, .turnaround_s = 5}), 1);
+}
+
+TEST(Figure, DistributionsHaveAStepForEachValue) {
+  const std::vector<PolicyFiles> policies{
+      policy("a,b", {job(0, 30, 1), job(0, 30, 1), job(60, 30, 2), job(5, 30, 4)})};
+  const std::vector<Figure> figures = distribution_figures(policies, {});
+  EXPECT_EQ(named(figures, "cdf-wait").csv,
+            "policy,wait_s,share\n\"a,b\",0,0.5\n\"a,b\",5,0.75\n\"a,b\",60,1\n");
+  EXPECT_EQ(named(figures, "wait-by-class").csv,
+            "policy,size,run_time,jobs,p5,p25,p50,p75,p95\n"
+            "\"a,b\",1,all,2,0,0,0,0,0\n"
+            "\"a,b\",2,all,1,60,60,60,60,60\n"
+            "\"a,b\",> 2,all,1,5,5,5,5,5\n");
+}
+
+// A step at each value would be a file of megabytes. What many jobs have in common is kept.
+TEST(Figure, LargeDistributionsAreThinnedOut) {
+  std::vector<FigureJob> jobs;
+  for (int i = 0; i < 30'000; ++i) jobs.push_back(job(std::max(0, i - 9'999), 30, 1));
+  const std::vector<PolicyFiles> policies{policy("a", std::move(jobs))};
+  const std::string csv = named(distribution_figures(policies, {}), "cdf-wait").csv;
+  const auto lines = std::ranges::count(csv, '\n');
+  EXPECT_GT(lines, 500);
+  EXPECT_LT(lines, 1'100);
+  EXPECT_THAT(csv, HasSubstr("a,0,0.3333333333333333"));
+  EXPECT_TRUE(csv.ends_with("a,20000,1\n"));
+}
+
+TEST(Figure, RatiosAreAgainstTheBaseline) {
+  const std::vector<PolicyFiles> policies{
+      policy("base", {job(10, 30, 1), job(30, 30, 1), job(0, 30, 4)}),
+      policy("other", {job(5, 30, 1), job(5, 30, 1), job(7, 30, 4)})};
+  EXPECT_EQ(named(ratio_figures(policies, 0, {}), "wait-heat").csv,
+            "policy,size,run_time,jobs,mean,baseline_mean,ratio\n"
+            "other,1,all,2,5,20,0.25\nother,> 2,all,1,7,0,\n");
+  EXPECT_THAT(named(ratio_figures(policies, 1, {}), "wait-heat").csv,
+              HasSubstr("base,1,all,2,20,5,4\n"));
+  EXPECT_TRUE(ratio_figures({policies.data(), 1}, 0, {}).empty());
+}
+
+TEST(Figure, MainFiguresHaveIntervalsOverSeeds) {
+  std::vector<PolicyFiles> policies{policy("a", {}), policy("b", {})};
+  policies[0].summaries.resize(2);
+  policies[0].summaries[0].mean_wait_s = 10;
+  policies[0].summaries[1].mean_wait_s = 20;
+  policies[1].summaries[0].mean_wait_s = 12;
+  const std::string csv = main_figures(policies, {}).at(0).csv;
+  EXPECT_THAT(csv, HasSubstr("a,mean_wait_s,2,15,63.531"));
+  EXPECT_THAT(csv, HasSubstr("b,mean_wait_s,1,12,\n"));
+}
+
+TEST(Figure, AllAreMadeOfTheFilesOfARun) {
+  const RunPage run = resizing_run();
+  const std::vector<PolicyFiles> policies = read_policies({&run, 1});
+  const std::vector<Figure> figures = all_figures(policies, 0, {});
+  std::vector<std::string> names;
+  for (const Figure& figure : figures) names.push_back(figure.name);
+  EXPECT_THAT(names, ElementsAre("figures", "utilization", "waiting", "cdf-wait", "cdf-turnaround",
+                                 "cdf-slowdown", "wait-by-class", "slowdown-by-class", "resizes",
+                                 "gantt-mebf_expand_intensive_tick_0"));
+  EXPECT_EQ(named(figures, "resizes").csv,
+            "policy,reason,grown,shrunk\n\"mebf:expand=intensive,tick=0\",hand-out,1,0\n");
+  EXPECT_EQ(figures.back().csv,
+            "job,type,from_s,until_s,first_node,last_node\n2,rigid,4,8,2,3\n1,malleable,0,8,0,1\n"
+            "1,malleable,8,14,0,3\n");
+  // Node-seconds of the intervals are those that were held.
+  EXPECT_THAT(named(figures, "utilization").csv, HasSubstr(",13.941666,14,100\n"));
+}
+
+TEST(Figure, FilesAreTheSameBytesEachTime) {
+  const RunPage run = resizing_run();
+  const fs::path folder = fs::path(testing::TempDir()) / "figure";
+  const auto content = [](const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  for (const char* name : {"one", "two"}) {
+    EXPECT_EQ(write_figures(folder / name, {&run, 1}, {.width = 300, .font = 7}), 10u);
+  }
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder / "one")) {
+    const fs::path name = entry.path().filename();
+    EXPECT_EQ(content(entry.path()), content(folder / "two" / name)) << name;
+    EXPECT_FALSE(content(entry.path()).empty()) << name;
+    ++files;
+  }
+  EXPECT_EQ(files, 3 * 10 + 1u);
+}
+
+// So many bars are an occupancy, and the caption says so.
+TEST(Figure, TooManyBarsAreDrawnAsOccupancy) {
+  RunPage run = resizing_run();
+  {
+    std::ofstream file(run.path / "allocations.csv");
+    file << "job,from,until,size,nodes,cores,reason,for_job,shared,guest_nodes\n";
+    for (int i = 0; i < 4'000; ++i) {
+      file << "1," << i << ',' << i + 1 << ",2,0 2,2,in-order,,,\n";
+    }
+  }
+  const Figure figure = gantt_figures(read_policies({&run, 1}), {}).at(0);
+  EXPECT_THAT(figure.caption, HasSubstr("8000 of them, too many"));
+  EXPECT_EQ(figure.csv, "from_s,until_s,first_node,last_node,share\n0,4000,0,0,1\n0,4000,2,2,1\n");
+}
+
+TEST(Figure, WithoutNodesTheirShareIsDrawn) {
+  SimulationSettings settings = small_settings();
+  settings.rules.identities = false;
+  const RunPage run = run_page("counts", small_workload(), settings);
+  const Figure figure = gantt_figures(read_policies({&run, 1}), {}).at(0);
+  EXPECT_THAT(figure.caption, HasSubstr("Which ones was not followed"));
+  EXPECT_THAT(figure.csv, HasSubstr("0,1.95,0,3,0.75\n"));
+}
+
+TEST(Figure, PowerIsDrawnWhereItIsKnown) {
+  std::vector<PolicyFiles> policies{policy("a", {})};
+  const auto at = [](int second) { return Time{whole_seconds(second)}; };
+  policies[0].series = {{.at = at(0), .held = 4, .power_w = 3000, .power_cap_w = 5000},
+                        {.at = at(24), .power_w = 100}};
+  policies[0].corridor = {{.at = at(0), .low_w = 1000, .high_w = 4000}};
+  const std::vector<Figure> figures = series_figures(policies, {});
+  EXPECT_THAT(named(figures, "power").csv, HasSubstr("a,0,0.1,3000\n"));
+  const auto canvas = svg_canvas(300, 200, "x");
+  named(figures, "power").draw(*canvas);
+  const std::string svg = canvas->finish();
+  EXPECT_THAT(svg, HasSubstr("power (kW)"));
+  EXPECT_THAT(svg, HasSubstr("lower bound"));
+  EXPECT_THAT(svg, testing::Not(HasSubstr(">cap<")));
+}
+
+TEST(Figure, AFolderThatIsNoneIsAnInputError) {
+  const RunPage run = resizing_run();
+  const fs::path file = fs::path(testing::TempDir()) / "figure-file";
+  std::ofstream(file) << "x";
+  EXPECT_THROW(write_figures(file / "below", {&run, 1}, {}), InputError);
+}
+
+TEST(Figure, RunsWithoutFilesAreRefused) {
   const RunPage run{.folder = "", .path = "/there/is/none", .summary = {}};
   const fs::path folder = fs::path(testing::TempDir()) / "figures_of_nothing";
   EXPECT_THROW(write_figures(folder, {&run, 1}, {}), InputError);

@@ -5,6 +5,8 @@
 #include <bit>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -50,26 +52,36 @@ struct Counts {
 struct Tables {
   std::string policy;
   std::uint64_t runs = 0, resizes = 0;
-  std::array<Counts, 5> tables{{{"reason", "reason", "change"},
+  std::array<Counts, 8> tables{{{"reason", "reason", "change"},
                                 {"type", "type", "change"},
                                 {"first size", "first size", "reason"},
                                 {"gave", "shrunk", "for"},
-                                {"grew", "grown", "for"}}};
+                                {"grew", "grown", "for"},
+                                {"gave by type", "shrunk", "for"},
+                                {"jobs", "first size", "change"},
+                                {"events", "events", "event"}}};
 };
 
-std::unordered_map<std::uint64_t, Nodes> first_sizes(const fs::path& path) {
+struct SizeAndType {
+  Nodes size = 0;
+  std::string type;
+};
+
+std::unordered_map<std::uint64_t, SizeAndType> first_sizes(const fs::path& path) {
   CsvReader rows(path);
   const std::size_t job = rows.column("job_id"), size = rows.column("start_nodes"),
-                    asked = rows.column("requested_number_of_resources");
-  std::unordered_map<std::uint64_t, Nodes> sizes;
+                    asked = rows.column("requested_number_of_resources"),
+                    type = rows.column("profile");
+  std::unordered_map<std::uint64_t, SizeAndType> sizes;
   while (rows.next()) {
     const auto first = rows.number<Nodes>(size);
-    sizes[rows.number<std::uint64_t>(job)] = first > 0 ? first : rows.number<Nodes>(asked);
+    sizes[rows.number<std::uint64_t>(job)] = {first > 0 ? first : rows.number<Nodes>(asked),
+                                              std::string(rows.text(type))};
   }
   return sizes;
 }
 
-void add(Tables& tables, const fs::path& folder) {
+void add(Tables& tables, const fs::path& folder, const Summary& summary) {
   const fs::path path = folder / "resizes.csv";
   if (!fs::exists(path)) {
     throw InputError({.file = path.string()}, "is not there", "write the run anew, with --out");
@@ -77,9 +89,18 @@ void add(Tables& tables, const fs::path& folder) {
   auto sizes = first_sizes(folder / "jobs.csv");
   const std::vector<ResizeRow> resizes = read_resizes(path);
   // Of jobs that still ran when the run was stopped.
-  for (const ResizeRow& row : resizes) sizes.try_emplace(row.job, row.first_size);
+  for (const ResizeRow& row : resizes)
+    sizes.try_emplace(row.job, SizeAndType{row.first_size, std::string(word(row.type))});
   ++tables.runs;
-  auto& [reason, type, first, gave, grew] = tables.tables;
+  auto& [reason, type, first, gave, grew, gave_types, jobs, events] = tables.tables;
+  const std::array<std::pair<RankedName, std::uint64_t>, 3> counted{
+      {{{0, "grown"}, summary.expands},
+       {{1, "shrunk"}, summary.shrinks},
+       {{2, "backfilled"}, summary.backfilled}}};
+  for (const auto& [event, count] : counted) {
+    if (count > 0) events.cells[{{0, "all"}, event}] += count;
+  }
+  std::set<std::pair<std::uint64_t, RankedName>> seen;
   for (const ResizeRow& row : resizes) {
     const bool changes = row.outcome == ResizeOutcome::done || row.outcome == ResizeOutcome::partly;
     if (!changes) continue;
@@ -91,11 +112,15 @@ void add(Tables& tables, const fs::path& folder) {
     ++reason.cells[{{0, row.reason}, change}];
     ++type.cells[{{static_cast<std::uint64_t>(row.type), std::string(word(row.type))}, change}];
     ++first.cells[{own, {0, row.reason}}];
+    if (seen.emplace(row.job, change).second) ++jobs.cells[{own, change}];
     if (!row.for_job) continue;
     const auto other = sizes.find(*row.for_job);
     if (other == sizes.end()) continue;
     Counts& whom = row.after < row.before ? gave : grew;
-    ++whom.cells[{own, size_class(other->second)}];
+    ++whom.cells[{own, size_class(other->second.size)}];
+    if (row.after < row.before) {
+      ++gave_types.cells[{{0, std::string(word(row.type))}, {0, other->second.type}}];
+    }
   }
 }
 
@@ -104,12 +129,15 @@ std::string share_text(std::uint64_t count, std::uint64_t all) {
 }
 
 std::string text_of(const Counts& counts) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTitles{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTitles{
       {{"reason", "resizes by reason"},
        {"type", "resizes by type of job"},
        {"first size", "resizes by first size of the job, in nodes"},
        {"gave", "who gave to whom: shrunk jobs \\ jobs that profit, by first size"},
-       {"grew", "who grew so that whom could start earlier: grown jobs \\ jobs that profit"}}};
+       {"grew", "who grew so that whom could start earlier: grown jobs \\ jobs that profit"},
+       {"gave by type", "who gave to whom: shrunk jobs \\ jobs that profit, by type"},
+       {"jobs", "jobs that were resized, each once, by first size"},
+       {"events", "resizes and backfilled starts"}}};
   const std::uint64_t all = counts.all();
   if (all == 0) return "";
   std::map<RankedName, std::uint64_t> rows, columns;
@@ -157,7 +185,7 @@ std::string resize_tables(std::span<const RunPage> runs, ResizeFormat format) {
     const auto same = std::ranges::find(all, run.summary.policy, &Tables::policy);
     Tables& tables = same == all.end() ? all.emplace_back() : *same;
     tables.policy = run.summary.policy;
-    add(tables, run.path);
+    add(tables, run.path, run.summary);
   }
   std::string text;
   if (format == ResizeFormat::csv) text = "policy,table,row,column,count,share\n";

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 RunPage run_of(const std::string& name) {
   const fs::path folder = fs::path(testing::TempDir()) / name;
   fs::create_directories(folder);
-  std::ofstream(folder / "jobs.csv") << "job_id,start_nodes,requested_number_of_resources\n"
-                                        "1,4,4\n2,5,5\n";
+  std::ofstream(folder / "jobs.csv") << "job_id,profile,start_nodes,requested_number_of_resources\n"
+                                        "1,malleable,4,4\n2,evolving,5,5\n";
   std::ofstream(folder / "resizes.csv")
       << "time,until,job,type,first_size,before,ordered,after,reason,for_job,outcome,cost_node_s\n"
          "1,1,1,malleable,4,4,2,2,shrunk-for,2,done,0\n"
@@ -25,6 +25,8 @@ RunPage run_of(const std::string& name) {
          "3,3,1,malleable,4,2,4,4,hand-out,,done,0\n";
   RunPage run{.folder = name, .path = folder, .summary = {}};
   run.summary.policy = "elastic";
+  run.summary.expands = run.summary.shrinks = 1;
+  run.summary.backfilled = 2;
   return run;
 }
 
@@ -38,7 +40,13 @@ TEST(ResizeTables, CountWhatChanged) {
             "elastic,type,malleable,shrunk,1,0.5\n"
             "elastic,first size,3-4,hand-out,1,0.5\n"
             "elastic,first size,3-4,shrunk-for,1,0.5\n"
-            "elastic,gave,3-4,5-8,1,1\n");
+            "elastic,gave,3-4,5-8,1,1\n"
+            "elastic,gave by type,malleable,evolving,1,1\n"
+            "elastic,jobs,3-4,grown,1,0.5\n"
+            "elastic,jobs,3-4,shrunk,1,0.5\n"
+            "elastic,events,all,grown,1,0.25\n"
+            "elastic,events,all,shrunk,1,0.25\n"
+            "elastic,events,all,backfilled,2,0.5\n");
   const std::string text = resize_tables({&run, 1}, ResizeFormat::text);
   EXPECT_NE(text.find("elastic: 2 resizes in 1 run\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n3-4           100.0 %  100.0 %      1\n"), std::string::npos) << text;

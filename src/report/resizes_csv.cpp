@@ -12,12 +12,18 @@
 namespace ductile {
 namespace {
 
-// Can it be what an order to go from `before` to `ordered` has led to? It may have gone a part of
-// the way. Else nodes failed meanwhile.
-bool is_answer(const Holding& before, const Holding& ordered, const Holding& after) {
-  const auto [low, high] = std::minmax(before.count, ordered.count);
-  return after.count >= low && after.count <= high &&
-         difference(intersection(before.nodes, ordered.nodes), after.nodes).empty();
+// Did nodes fail that the job had, or was to have? Then the order was given up, and what the job
+// holds is no answer to it.
+bool has_lost_nodes(const Holding& before, const Holding& ordered, const Holding& after,
+                    const State& state) {
+  if (state.not_up.empty()) return false;
+  bool is_any = false;
+  for_each_node(difference(united(before.nodes, ordered.nodes), after.nodes),
+                [&](std::uint32_t node) {
+                  const Health health = state.health[node];
+                  is_any = is_any || health == Health::down || health == Health::off;
+                });
+  return is_any;
 }
 
 ResizeOutcome outcome_of(const Holding& before, const Holding& ordered, const Holding& after) {
@@ -59,7 +65,7 @@ void ResizesCsv::on_resized(Time now, JobId id, Nodes before, const Core& core) 
   if (const auto at = open_.find(id); at != open_.end()) {
     const Open open = std::move(at->second);
     open_.erase(at);
-    if (is_answer(open.before, open.ordered, after)) {
+    if (!has_lost_nodes(open.before, open.ordered, after, core.state())) {
       return write(id, {open.at, now, before, open.ordered.count, after.count, open.reason,
                         outcome_of(open.before, open.ordered, after), open.paid});
     }

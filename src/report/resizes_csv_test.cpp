@@ -85,6 +85,28 @@ TEST(ResizesCsv, HasARowForNodesThatFail) {
   EXPECT_EQ(rows_of(workload, settings), "5,5,1,malleable,2,2,1,1,node-failure,,done,\n");
 }
 
+// Neither refused nor partly done: what is left lies between the sizes by accident.
+TEST(ResizesCsv, NodesThatFailMeanwhileAreNoAnswer) {
+  SimulationSettings settings = resizing_settings();
+  settings.on_failure = SimulationSettings::OnFailure::shrink;
+  settings.resize.delay = {RandomDuration::Kind::fixed, whole_seconds(2), {}};
+  settings.node_events = {
+      {.at = Time{whole_seconds(9)}, .nodes = NodeSet{{{3, 3}}}, .health = Health::down}};
+  const std::string grows = rows_of(small_resizing_workload(), settings);
+  EXPECT_TRUE(grows.starts_with("8,,1,malleable,2,2,4,2,hand-out,,lost,\n")) << grows;
+
+  settings.policy = make_policy("easy");
+  settings.orders = {{Time{whole_seconds(8)}, JobId{0}, OperatorOrder::Resize{2}}};
+  Workload workload = small_resizing_workload();
+  workload.jobs.resize(1);
+  workload.jobs[0].nodes = 4;
+  const std::string shrinks = rows_of(workload, settings);
+  EXPECT_TRUE(
+      shrinks.starts_with("8,,1,malleable,4,4,2,4,ordered,,lost,\n"
+                          "9,9,1,malleable,4,4,3,3,node-failure,,done,\n"))
+      << shrinks;
+}
+
 TEST(ResizesCsv, IsReadAsItWasWritten) {
   Workload workload = small_resizing_workload();
   workload.adaptive[0].cost.fixed_s = 0.5;

@@ -90,5 +90,3 @@ def test_a_damaged_file_says_where(ductile, folder, tmp_path):
     path.unlink()
     done = ductile.run("report", tmp_path / "bad", "--resizes")
     assert done.returncode == 2 and f"{path}: is not there" in done.stderr
-    done = ductile.run("report", folder / "out", "--csv")
-    assert done.returncode == 2 and "give --resizes too" in done.stderr
