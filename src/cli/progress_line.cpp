@@ -10,7 +10,7 @@
 namespace ductile {
 namespace {
 
-std::string duration_text(double seconds) {
+std::string time_left_text(double seconds) {
   const auto whole = static_cast<long long>(seconds + 0.5);
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
@@ -66,7 +66,7 @@ void ProgressLine::simulating(const Progress& progress,
   }
   if (past_s > 0.5 && over > 0) {
     line += fmt::format(", {:.3g} jobs/s, {} left", over / past_s,
-                        duration_text((jobs - over) * past_s / over));
+                        time_left_text((jobs - over) * past_s / over));
   }
   write(std::move(line));
 }

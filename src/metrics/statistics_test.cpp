@@ -116,7 +116,7 @@ TEST(Statistics, EqualPairsDoNotDiffer) {
   EXPECT_EQ(same.agree, 3u);
   const std::array<double, 3> more = {8, 9, 10};
   EXPECT_EQ(compare_pairs(values, more).p, 0);
-  std::vector<double> series(100);
+  std::vector<double> series(1000);
   for (std::size_t i = 0; i < series.size(); ++i) series[i] = static_cast<double>(i);
   EXPECT_EQ(compare_series(series, series).p, 1);
   EXPECT_EQ(compare_series(series, series).ratio_95.low, 1);

@@ -97,7 +97,7 @@ RunPage run_with_jobs(const char* policy, double faster_s) {
           "start_nodes,end_nodes,reason,static_runtime\n";
   Draws draws(1, Stream::test, 0);
   double sum = 0;
-  constexpr int kJobs = 400;
+  constexpr int kJobs = 4000;
   for (int job = 1; job <= kJobs; ++job) {
     const int user = job % 2 + 1, size = job % 4 == 0 ? 32 : 1, ran = job % 4 == 0 ? 7200 : 30;
     const auto wait =
@@ -118,7 +118,7 @@ TEST(Comparison, JobsOfOneLogArePaired) {
   const Comparison comparison = compare(runs, 0, true);
   const Difference* row = row_of(comparison, "mean_wait_s", 1);
   ASSERT_NE(row, nullptr);
-  EXPECT_EQ(row->pairs.pairs, 400u);
+  EXPECT_EQ(row->pairs.pairs, 4000u);
   EXPECT_NEAR(row->pairs.difference, -25, 1);
   EXPECT_LT(row->pairs.difference_95.low, -25);
   EXPECT_LT(row->pairs.difference_95.high, 0);
@@ -129,20 +129,20 @@ TEST(Comparison, JobsOfOneLogArePaired) {
 
   ASSERT_EQ(comparison.users.size(), 2u);
   EXPECT_EQ(comparison.users[0].part, "1");
-  EXPECT_EQ(comparison.users[0].jobs, 200u);
-  EXPECT_NEAR(comparison.users[0].total_s, -200 * 50, 200);
+  EXPECT_EQ(comparison.users[0].jobs, 2000u);
+  EXPECT_NEAR(comparison.users[0].total_s, -2000 * 50, 2000);
   EXPECT_EQ(comparison.users[1].total_s, 0);
   ASSERT_EQ(comparison.classes.size(), 2u);
   EXPECT_EQ(comparison.classes[0].part, "1 node, below 1 min");
-  EXPECT_EQ(comparison.classes[0].jobs, 300u);
+  EXPECT_EQ(comparison.classes[0].jobs, 3000u);
   EXPECT_EQ(comparison.classes[1].part, "17 to 64 nodes, 1 to 4 h");
 
   const std::vector<std::string> names{"easy", "mebf"};
   const std::string text = comparison_text(comparison, names);
-  EXPECT_THAT(text, HasSubstr("Against easy. One seed: jobs paired by number (up to 400)"));
+  EXPECT_THAT(text, HasSubstr("Against easy. One seed: jobs paired by number (up to 4000)"));
   EXPECT_THAT(text, HasSubstr("mebf: 1 users gain, 0 lose"));
   EXPECT_THAT(comparison_json(comparison, names), HasSubstr("\"figure\":\"mean_wait_s\""));
-  EXPECT_THAT(comparison_csv(comparison, names), HasSubstr("user,mebf,easy,1,mean_wait_s,s,200,"));
+  EXPECT_THAT(comparison_csv(comparison, names), HasSubstr("user,mebf,easy,1,mean_wait_s,s,2000,"));
 }
 
 TEST(Comparison, JobsOutsideOfWhatWasMeasuredDoNotCount) {

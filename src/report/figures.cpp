@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -27,6 +29,14 @@ void write_figure_file(const fs::path& path, std::string bytes) {
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
+}
+
+// Some file systems do not tell upper and lower case apart.
+std::string in_lower_case(std::string text) {
+  for (char& c : text) {
+    if ('A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
 }
 
 }  // namespace
@@ -86,7 +96,15 @@ std::size_t write_figures(const fs::path& folder, std::span<const RunPage> runs,
     throw InputError("there are no jobs.csv in the folders of these runs",
                      "write the runs anew, with --out");
   }
-  const std::vector<Figure> figures = all_figures(policies, baseline, look);
+  std::vector<Figure> figures = all_figures(policies, baseline, look);
+  // Names of policies that are not the same may be as names of files.
+  std::set<std::string> taken;
+  for (Figure& figure : figures) {
+    const std::string name = figure.name;
+    for (int i = 2; !taken.insert(in_lower_case(figure.name)).second; ++i) {
+      figure.name = fmt::format("{}-{}", name, i);
+    }
+  }
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error && !fs::is_directory(folder, error) && !error) {

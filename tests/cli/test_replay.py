@@ -66,8 +66,12 @@ def test_a_log_gives_the_files_of_its_run(ductile, tmp_path, policy, world):
                    "--quiet", *arguments)
     printed = ductile.output("replay", log, "--out", retold)
     assert "mean wait" in printed and "are the same" in printed
-    for name in ["allocations.csv", "jobs.csv", "decisions.csv", "series.csv"]:
-        assert (retold / name).read_text().replace(str(log), ran_name(ran)) == (ran / name).read_text(), name
+    for name in ["allocations.csv", "decisions.csv", "series.csv"]:
+        assert (retold / name).read_text() == (ran / name).read_text(), name
+    # All but the last column: how long a job would have run at its first size only the world knew.
+    rows = [[line.rpartition(",")[0] for line in (folder / "jobs.csv").read_text().splitlines()]
+            for folder in (ran, retold)]
+    assert rows[0] == [row.replace(str(log), ran_name(ran)) for row in rows[1]]
     # All but the last column: what they cost only the world knew.
     rows = [[line.rpartition(",")[0] for line in (folder / "resizes.csv").read_text().splitlines()]
             for folder in (ran, retold)]
