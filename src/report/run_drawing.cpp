@@ -189,7 +189,7 @@ OrderedJson choices_json(const fs::path& path) {
     if (choice && (choices.empty() || (*choice)["ruled"] != (*choice)["rules"])) {
       choices.push_back(*std::move(choice));
     }
-    choice.reset();
+    choice = std::nullopt;
   };
   while (csv.next()) {
     const Time its = csv.time(time);
