@@ -109,7 +109,7 @@ def test_files_of_a_run(ductile, tmp_path):
     with (tmp_path / "jobs.csv").open() as file:
         assert file.readline() == ",".join(
             BATSIM + ["user", "start_nodes", "end_nodes", "expands", "shrinks", "restarts",
-                      "reason"]) + "\n"
+                      "reason", "static_runtime"]) + "\n"
         file.seek(0)
         jobs = list(csv.DictReader(file))
     assert len(jobs) == 1000
