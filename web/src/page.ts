@@ -1,3 +1,4 @@
+/*! This page has uPlot in it. Copyright (c) 2022 Leon Sorokin, MIT License. */
 // The report: takes the place of the plain page and draws it part by part, so that the answer is
 // there at once and nothing waits for the largest picture.
 import { barsOf, type Bars } from "./bars";
