@@ -19,6 +19,7 @@
 #include "experiment/experiment_file.hpp"
 #include "experiment/run.hpp"
 #include "experiment/statement.hpp"
+#include "report/output_file.hpp"
 #include "report/text.hpp"
 #include "simulation/corridor.hpp"
 #include "simulation/power_caps.hpp"

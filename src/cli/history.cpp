@@ -55,9 +55,7 @@ void write_history_page(const HistoryOptions& options, const Registry& registry)
   const RetoldRun run = write_retold_run(*log, journal, folder.path(), registry.maker());
   RunPage page{.path = folder.path(), .summary = run.summary, .has_links = false};
   page.summary.stopped = false;  // it goes on
-  OutputFile file(options.html);
-  file.text() = html_page({&page, 1});
-  file.commit();
+  write_file(fs::path(options.html), html_page({&page, 1}));
 }
 
 void history(const HistoryOptions& options) {

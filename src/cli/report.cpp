@@ -172,9 +172,7 @@ void write_page(const Options& options, const std::vector<Found>& runs) {
   }
   const std::vector<RunPage> pages = pages_of(runs, beside);
   const std::size_t baseline = baseline_of(options, runs, pages);
-  OutputFile file(options.html);
-  file.text() = html_page(pages, baseline);
-  file.commit();
+  write_file(fs::path(options.html), html_page(pages, baseline));
 }
 
 void print_resizes(const Options& options, const std::vector<Found>& runs) {

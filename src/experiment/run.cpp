@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "base/error.hpp"
+#include "report/output_file.hpp"
 #include "report/run_folder.hpp"
 #include "report/text.hpp"
 #include "simulation/summary_observer.hpp"
@@ -329,32 +330,6 @@ PlannedRun PlannedRuns::operator[](std::size_t number) const {
 
 void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done) {
   MatrixRun(matrix, done).run();
-}
-
-std::vector<std::string> folder_names(const std::vector<std::string>& names) {
-  constexpr std::string_view kept = "+-.=_";
-  const auto is_between = [](char c, char low, char high) { return low <= c && c <= high; };
-  std::vector<std::string> folders;
-  std::set<std::string> taken;  // in lower case
-  for (std::string name : names) {
-    for (char& c : name) {
-      const bool plain = is_between(c, '0', '9') || is_between(c, 'a', 'z') ||
-                         is_between(c, 'A', 'Z') || kept.find(c) != std::string_view::npos ||
-                         static_cast<unsigned char>(c) >= 0x80;
-      if (!plain) c = '_';
-    }
-    if (name.empty() || name.front() == '.') name.insert(0, "_");  // neither hidden nor "."
-    const auto take = [&](std::string folder) {
-      for (char& c : folder) {
-        if (is_between(c, 'A', 'Z')) c = static_cast<char>(c - 'A' + 'a');
-      }
-      return taken.insert(folder).second;
-    };
-    std::string folder = name;
-    for (int i = 2; !take(folder); ++i) folder = fmt::format("{}-{}", name, i);
-    folders.push_back(std::move(folder));
-  }
-  return folders;
 }
 
 std::vector<std::string> folder_names(const Matrix& matrix) {

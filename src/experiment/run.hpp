@@ -88,9 +88,6 @@ class PlannedRuns {
 /// one begins, those that run are finished, and the first error is thrown again.
 void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done);
 
-/// A folder for each of these names, no two the same, also where upper and lower case are: letters,
-/// digits, "+-.=_" and what is not ASCII stay, all else becomes '_'; what is taken gets a number.
-std::vector<std::string> folder_names(const std::vector<std::string>& names);
 /// Folders for the files of the runs, in the order of the matrix: "easy-s1".
 std::vector<std::string> folder_names(const Matrix& matrix);
 

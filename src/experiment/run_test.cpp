@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "report/output_file.hpp"
 #include "report/text.hpp"
 #include "support/small_run.hpp"
 #include "workload/generate.hpp"

@@ -189,6 +189,13 @@ void visit_measurements(S& s, Visit&& visit) {
   visit("peak_rss_bytes", s.peak_rss_bytes);
 }
 
+/// max(1, turnaround / max(run time, 10 s)): of a job whose static run time that is.
+inline double bounded_slowdown(Duration turnaround, Duration runtime) {
+  constexpr Duration kBound = whole_seconds(10);
+  return std::max(1.0, static_cast<double>(turnaround.count()) /
+                           static_cast<double>(std::max(runtime, kBound).count()));
+}
+
 /// Collects the jobs of a run, at a few additions and one wait time of 8 bytes each. Sums of times
 /// are exact.
 class JobFigures {
@@ -209,8 +216,7 @@ class JobFigures {
     const auto taken = static_cast<double>(turnaround);
     slowdown_ += taken / static_cast<double>(std::max<std::int64_t>(runtime.count(), 1));
     slowdown_actual_ += taken / static_cast<double>(had);
-    bounded_slowdown_ +=
-        std::max(1.0, taken / static_cast<double>(std::max(runtime, kBound).count()));
+    bounded_slowdown_ += bounded_slowdown(end - submit, runtime);
   }
 
   /// Fills in what follows from the jobs alone: their counts, and the figures of wait, turnaround
@@ -219,8 +225,6 @@ class JobFigures {
   void write(Summary& summary);
 
  private:
-  static constexpr Duration kBound = whole_seconds(10);
-
   std::vector<std::int64_t> waits_;               // us
   Wide wait_ = 0, turnaround_ = 0, runtime_ = 0;  // us
   double slowdown_ = 0, slowdown_actual_ = 0, bounded_slowdown_ = 0;

@@ -60,12 +60,6 @@ struct JobPairs {
   std::uint64_t others = 0;      // of the pairs: have the same number, and are not the same job
 };
 
-// As summaries have it.
-double bounded_slowdown(const JobsCsvRow& row) {
-  const Duration runtime = row.static_runtime.value_or(*row.end - *row.start);
-  return std::max(1.0, to_seconds(row.turnaround) / std::max(to_seconds(runtime), 10.0));
-}
-
 // Of a run the jobs that its figures are of, by number.
 std::vector<JobsCsvRow> measured_jobs(const RunPage& run) {
   std::vector<JobsCsvRow> rows = read_jobs_csv(run.path / "jobs.csv").rows;
@@ -101,7 +95,8 @@ JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<Jo
     for (const auto& [place, its] : {std::pair{0, &row}, std::pair{1, &*at}}) {
       pair.wait[place] = to_seconds(its->waited);
       pair.turnaround[place] = to_seconds(its->turnaround);
-      pair.slowdown[place] = bounded_slowdown(*its);
+      pair.slowdown[place] =
+          bounded_slowdown(its->turnaround, its->static_runtime.value_or(*its->end - *its->start));
     }
   }
   found.left_out = baseline.size() + others.size() - 2 * found.pairs.size();
@@ -459,11 +454,6 @@ std::vector<std::vector<std::string>> effect_heads(const char* part) {
 }
 
 using OrderedJson = nlohmann::ordered_json;
-
-// JSON has no number that is not finite.
-OrderedJson number_or_null(double value) {
-  return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
-}
 
 void add_pairs(OrderedJson& line, const PairedComparison& its) {
   line["baseline"] = number_or_null(its.baseline);

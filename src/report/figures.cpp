@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,30 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_figure_file(const fs::path& path, std::string bytes) {
-  OutputFile file(path);
-  file.text() = std::move(bytes);
-  file.commit();
-}
-
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
 
-// Some file systems do not tell upper and lower case apart.
-std::string in_lower_case(std::string text) {
-  for (char& c : text) {
-    if ('A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 }  // namespace
 
 double slowdown_of(const FigureJob& job) {
-  constexpr double kBound_s = 10;
-  return std::max(1.0, job.turnaround_s / std::max(job.run_s, kBound_s));
+  return bounded_slowdown(seconds(job.turnaround_s), seconds(job.run_s));
 }
 
 std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
@@ -98,34 +82,23 @@ std::size_t write_figures(const fs::path& folder, std::span<const RunPage> runs,
   }
   std::vector<Figure> figures = all_figures(policies, baseline, look);
   // Names of policies that are not the same may be as names of files.
-  std::set<std::string> taken;
-  for (Figure& figure : figures) {
-    const std::string name = figure.name;
-    for (int i = 2; !taken.insert(in_lower_case(figure.name)).second; ++i) {
-      figure.name = fmt::format("{}-{}", name, i);
-    }
-  }
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error && !fs::is_directory(folder, error) && !error) {
-    error = std::make_error_code(std::errc::not_a_directory);
-  }
-  if (error) {
-    throw InputError({.file = folder.string()}, "is no folder to write to: " + error.message(),
-                     "give another one to --figures");
-  }
+  std::vector<std::string> names;
+  for (const Figure& figure : figures) names.push_back(figure.name);
+  names = folder_names(names);
+  for (std::size_t i = 0; i < names.size(); ++i) figures[i].name = names[i];
+  make_folder(folder, "--figures");
   std::string captions = "# Captions\n";
   for (const Figure& figure : figures) {
     for (const bool is_pdf : {false, true}) {
       const auto canvas = is_pdf ? pdf_canvas(look.width, figure.height, figure.name)
                                  : svg_canvas(look.width, figure.height, figure.name);
       figure.draw(*canvas);
-      write_figure_file(folder / (figure.name + (is_pdf ? ".pdf" : ".svg")), canvas->finish());
+      write_file(folder / (figure.name + (is_pdf ? ".pdf" : ".svg")), canvas->finish());
     }
-    write_figure_file(folder / (figure.name + ".csv"), figure.csv);
+    write_file(folder / (figure.name + ".csv"), figure.csv);
     captions += fmt::format("\n**{}**: {}\n", figure.name, figure.caption);
   }
-  write_figure_file(folder / "captions.md", std::move(captions));
+  write_file(folder / "captions.md", std::move(captions));
   return figures.size();
 }
 

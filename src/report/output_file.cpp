@@ -2,14 +2,18 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/error.hpp"
 
 namespace ductile {
 
-void make_folder(const std::filesystem::path& folder) {
+void make_folder(const std::filesystem::path& folder, const char* option) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error && !std::filesystem::is_directory(folder, error) && !error) {
@@ -17,8 +21,40 @@ void make_folder(const std::filesystem::path& folder) {
   }
   if (error) {
     throw InputError({.file = folder.string()}, "is no folder to write to: " + error.message(),
-                     "give another one to --out");
+                     std::string("give another one to ") + option);
   }
+}
+
+void write_file(const std::filesystem::path& path, std::string text) {
+  OutputFile file(path);
+  file.text() = std::move(text);
+  file.commit();
+}
+
+std::vector<std::string> folder_names(const std::vector<std::string>& names) {
+  constexpr std::string_view kept = "+-.=_";
+  const auto is_between = [](char c, char low, char high) { return low <= c && c <= high; };
+  std::vector<std::string> folders;
+  std::set<std::string> taken;  // in lower case
+  for (std::string name : names) {
+    for (char& c : name) {
+      const bool plain = is_between(c, '0', '9') || is_between(c, 'a', 'z') ||
+                         is_between(c, 'A', 'Z') || kept.find(c) != std::string_view::npos ||
+                         static_cast<unsigned char>(c) >= 0x80;
+      if (!plain) c = '_';
+    }
+    if (name.empty() || name.front() == '.') name.insert(0, "_");  // neither hidden nor "."
+    const auto take = [&](std::string folder) {
+      for (char& c : folder) {
+        if (is_between(c, 'A', 'Z')) c = static_cast<char>(c - 'A' + 'a');
+      }
+      return taken.insert(folder).second;
+    };
+    std::string folder = name;
+    for (int i = 2; !take(folder); ++i) folder = fmt::format("{}-{}", name, i);
+    folders.push_back(std::move(folder));
+  }
+  return folders;
 }
 
 OutputFile::OutputFile(std::filesystem::path path)

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ductile {
 
-/// Makes the folder, with those above it. Throws InputError if that is not possible.
-void make_folder(const std::filesystem::path& folder);
+/// Makes the folder, with those above it. Throws InputError, which names the option, if that is
+/// not possible.
+void make_folder(const std::filesystem::path& folder, const char* option = "--out");
 
 /// A file to be written from the front. It has a temporary name, PATH.part, until `commit`; without
 /// it nothing is left. Throws RunError where the system refuses, as on a full disk.
@@ -40,6 +42,13 @@ class OutputFile {
   std::unique_ptr<std::FILE, Close> file_;
   std::string text_;
 };
+
+/// The whole of a file.
+void write_file(const std::filesystem::path& path, std::string text);
+
+/// A name for each of these, no two the same, also where upper and lower case are: letters,
+/// digits, "+-.=_" and what is not ASCII stay, all else becomes '_'; what is taken gets a number.
+std::vector<std::string> folder_names(const std::vector<std::string>& names);
 
 /// Appends a field of a CSV file: in quotes where it has to be (RFC 4180).
 void append_field(std::string& text, const std::string& field);

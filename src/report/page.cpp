@@ -33,11 +33,6 @@ constexpr std::size_t kMostWhole = 16;  // runs of which all figures are on the 
 // Rows of jobs and of what they held, of all runs together: about 25 MB of a page.
 constexpr std::size_t kMostRows = 3'000'000;
 
-// JSON has no number that is not finite.
-OrderedJson of(double value) {
-  return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr);
-}
-
 std::string_view word(Better better) {
   return better == Better::less ? "less" : better == Better::more ? "more" : "";
 }
@@ -95,7 +90,7 @@ OrderedJson json_of(const RunPage& run, const std::vector<Column>& columns, bool
   }
   json["values"] = OrderedJson::array();
   for (const Column& column : columns) {
-    json["values"].push_back(of(column.value(run.summary) * base_unit(column).factor));
+    json["values"].push_back(number_or_null(column.value(run.summary) * base_unit(column).factor));
   }
   if (is_whole) json["figures"] = OrderedJson::parse(figures_json(run.summary));
   return json;
@@ -112,27 +107,30 @@ OrderedJson json_of(const PolicyRuns& group, const std::vector<Column>& columns,
       values.push_back(column.value(*summary) * base_unit(column).factor);
     }
     const MeanInterval interval = mean_interval(values);
-    json["means"].push_back(OrderedJson::array({of(interval.mean), of(interval.half_width)}));
+    json["means"].push_back(
+        OrderedJson::array({number_or_null(interval.mean), number_or_null(interval.half_width)}));
   }
   return json;
 }
 
 OrderedJson json_of(const Comparison& comparison) {
   OrderedJson json{{"baseline", comparison.baseline}, {"method", comparison.method}};
+  const auto main = main_figure(comparison);
+  json["main"] = main ? OrderedJson(*main) : OrderedJson(nullptr);
   json["rows"] = OrderedJson::array();
   for (const Difference& row : comparison.rows) {
     const PairedComparison& its = row.pairs;
     json["rows"].push_back({{"group", row.group},
                             {"key", row.column.key},
-                            {"baseline", of(its.baseline)},
-                            {"value", of(its.value)},
-                            {"difference", of(its.difference)},
-                            {"low", of(its.difference_95.low)},
-                            {"high", of(its.difference_95.high)},
-                            {"ratio", of(its.ratio)},
-                            {"ratio_low", of(its.ratio_95.low)},
-                            {"ratio_high", of(its.ratio_95.high)},
-                            {"p", of(row.p)},
+                            {"baseline", number_or_null(its.baseline)},
+                            {"value", number_or_null(its.value)},
+                            {"difference", number_or_null(its.difference)},
+                            {"low", number_or_null(its.difference_95.low)},
+                            {"high", number_or_null(its.difference_95.high)},
+                            {"ratio", number_or_null(its.ratio)},
+                            {"ratio_low", number_or_null(its.ratio_95.low)},
+                            {"ratio_high", number_or_null(its.ratio_95.high)},
+                            {"p", number_or_null(row.p)},
                             {"verdict", word(row.verdict)}});
   }
   return json;

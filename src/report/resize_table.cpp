@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "report/csv_reader.hpp"
+#include "report/jobs_csv.hpp"
 #include "report/output_file.hpp"
 #include "report/resizes_csv.hpp"
 #include "report/table.hpp"
@@ -68,15 +68,10 @@ struct SizeAndType {
 };
 
 std::unordered_map<std::uint64_t, SizeAndType> first_sizes(const fs::path& path) {
-  CsvReader rows(path);
-  const std::size_t job = rows.column("job_id"), size = rows.column("start_nodes"),
-                    asked = rows.column("requested_number_of_resources"),
-                    type = rows.column("profile");
   std::unordered_map<std::uint64_t, SizeAndType> sizes;
-  while (rows.next()) {
-    const auto first = rows.number<Nodes>(size);
-    sizes[rows.number<std::uint64_t>(job)] = {first > 0 ? first : rows.number<Nodes>(asked),
-                                              std::string(rows.text(type))};
+  for (const JobsCsvRow& row : read_jobs_csv(path).rows) {
+    const std::uint64_t first = row.start_nodes > 0 ? row.start_nodes : row.size;
+    sizes[row.job] = {static_cast<Nodes>(first), row.type};
   }
   return sizes;
 }

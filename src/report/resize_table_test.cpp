@@ -16,8 +16,13 @@ namespace fs = std::filesystem;
 RunPage run_of(const std::string& name) {
   const fs::path folder = fs::path(testing::TempDir()) / name;
   fs::create_directories(folder);
-  std::ofstream(folder / "jobs.csv") << "job_id,profile,start_nodes,requested_number_of_resources\n"
-                                        "1,malleable,4,4\n2,evolving,5,5\n";
+  std::ofstream(folder / "jobs.csv")
+      << "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_"
+         "time,"
+         "final_state,starting_time,finish_time,waiting_time,turnaround_time,user,start_nodes,"
+         "end_nodes,reason,static_runtime\n"
+         "1,w,malleable,0,4,60,COMPLETED_SUCCESSFULLY,0,9,0,9,1,4,4,in-order,\n"
+         "2,w,evolving,1,5,60,COMPLETED_SUCCESSFULLY,1,9,0,8,1,5,5,shrunk-for,\n";
   std::ofstream(folder / "resizes.csv")
       << "time,until,job,type,first_size,before,ordered,after,reason,for_job,outcome,cost_node_s\n"
          "1,1,1,malleable,4,4,2,2,shrunk-for,2,done,0\n"

@@ -18,12 +18,6 @@ const std::filesystem::path& made(const std::filesystem::path& folder) {
   return folder;
 }
 
-void write_file(const std::filesystem::path& path, std::string text) {
-  OutputFile file(path);
-  file.text() = std::move(text);
-  file.commit();
-}
-
 std::string csv_text(const std::string& value) { return value; }
 std::string csv_text(bool value) { return value ? "true" : "false"; }
 std::string csv_text(double value) { return std::isfinite(value) ? number_text(value) : ""; }

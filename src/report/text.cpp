@@ -137,6 +137,10 @@ Summary read_summary(const Json& json) {
 
 }  // namespace
 
+nlohmann::ordered_json number_or_null(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
 std::string number_text(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }

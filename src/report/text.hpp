@@ -5,12 +5,17 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "metrics/summary.hpp"
 
 namespace ductile {
 
 /// The shortest decimal that reads back as the same number; "null" for what is not finite.
 std::string number_text(double value);
+
+/// The same for a JSON value.
+nlohmann::ordered_json number_or_null(double value);
 
 /// `text` in quotes, with JSON's escapes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const std::string& text);

@@ -75,7 +75,8 @@ const name = (data: PageData, group: number) => el("strong", {}, data.groups[gro
 function withComparison(data: PageData): Child[] {
   const comparison = data.comparison!;
   const ratios = comparison.rows.filter(hasRatio);
-  const key = MAIN.find((main) => ratios.some((row) => row.key === main)) ?? ratios[0]?.key;
+  const isMain = (row: Difference) => row.key === comparison.main;
+  const key = ratios.find(isMain)?.key ?? ratios[0]?.key;
   if (key === undefined) return ["There is nothing to compare."];
   const column = columnFor(data, key);
   const rows = comparison.rows.filter(hasRatio).filter((row) => row.key === key);

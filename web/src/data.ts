@@ -113,6 +113,7 @@ export interface Difference {
 
 export interface Comparison {
   baseline: number; // group
+  main: string | null; // key of the figure that decides what is better
   method: string; // a sentence: how the intervals were made
   rows: Difference[];
 }
