@@ -4,18 +4,6 @@
 #include <charconv>
 
 namespace ductile {
-namespace {
-
-// Appends an interval that begins after all of `set`, joining it to the last one if they touch.
-void append(NodeSet& set, std::uint32_t first, std::uint32_t last) {
-  if (!set.parts.empty() && set.parts.back().last + 1 >= first) {
-    set.parts.back().last = std::max(set.parts.back().last, last);
-  } else {
-    set.parts.push_back({first, last});
-  }
-}
-
-}  // namespace
 
 Nodes NodeSet::count() const {
   Nodes sum = 0;
@@ -54,11 +42,19 @@ void NodeSet::insert(std::uint32_t first, std::uint32_t last) {
   }
 }
 
+void NodeSet::append(std::uint32_t first, std::uint32_t last) {
+  if (!parts.empty() && parts.back().last + 1 >= first) {
+    parts.back().last = std::max(parts.back().last, last);
+  } else {
+    parts.push_back({first, last});
+  }
+}
+
 void NodeSet::insert(const NodeSet& other) {
   if (other.parts.size() == 1) {
     insert(other.parts.front().first, other.parts.front().last);
   } else if (empty() || (!other.empty() && parts.back().last < other.parts.front().first)) {
-    for (const Interval& part : other.parts) append(*this, part.first, part.last);
+    for (const Interval& part : other.parts) append(part.first, part.last);
   } else if (!other.empty()) {
     *this = united(*this, other);
   }
@@ -112,7 +108,7 @@ NodeSet united(const NodeSet& a, const NodeSet& b) {
   while (x != a.parts.end() || y != b.parts.end()) {
     const bool from_a = y == b.parts.end() || (x != a.parts.end() && x->first <= y->first);
     const Interval part = from_a ? *x++ : *y++;
-    append(result, part.first, part.last);
+    result.append(part.first, part.last);
   }
   return result;
 }
@@ -186,7 +182,7 @@ std::optional<NodeSet> parse_node_set(std::string_view text) {
   // Sorted first: inserting them in any order would take quadratic time.
   std::ranges::sort(parts, {}, &Interval::first);
   NodeSet set;
-  for (const Interval& part : parts) append(set, part.first, part.last);
+  for (const Interval& part : parts) set.append(part.first, part.last);
   return set;
 }
 

@@ -32,6 +32,8 @@ struct NodeSet {
   /// Adds nodes `first` to `last`; those already in the set stay.
   void insert(std::uint32_t first, std::uint32_t last);
   void insert(const NodeSet& other);
+  /// As insert(first, last) where no interval of the set begins behind `first`: without a search.
+  void append(std::uint32_t first, std::uint32_t last);
   void erase(const NodeSet& other);
 
   /// Takes the `n` highest (or lowest) nodes out of the set and returns them. `n <= count()`.

@@ -9,7 +9,7 @@
 namespace ductile {
 namespace {
 
-constexpr std::string_view kOff = "off", kPairs = "pairs";
+constexpr std::string_view kNone = "off", kPairs = "pairs";
 
 // Thousandths of a number above 0 and up to 1; nothing if it is none, or is finer.
 std::optional<std::uint16_t> per_mille_of(std::string_view text) {
@@ -36,7 +36,7 @@ Contention contention_of_pairs() {
 }
 
 std::string to_text(const Contention& contention) {
-  if (contention.is_off()) return std::string(kOff);
+  if (contention.is_off()) return std::string(kNone);
   std::string text;
   const auto append = [&](std::uint16_t per_mille) {
     if (!text.empty()) text += ':';
@@ -52,7 +52,7 @@ std::string to_text(const Contention& contention) {
 }
 
 Contention parse_contention(std::string_view text, const Place& place) {
-  if (text == kOff) return {};
+  if (text == kNone) return {};
   if (text == kPairs) return contention_of_pairs();
   const auto number = [&](std::string_view word) {
     const auto its = per_mille_of(word);

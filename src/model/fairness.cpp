@@ -12,9 +12,9 @@ namespace {
 constexpr double kLongest = 1e9;  // s
 constexpr std::string_view kAccount = "account:";
 
-class Reader {
+class FairnessReader {
  public:
-  explicit Reader(const Place& place) : place_(place) {}
+  explicit FairnessReader(const Place& place) : place_(place) {}
 
   void item(Fairness& fairness, std::string_view text) {
     item_ = text;
@@ -217,7 +217,7 @@ Fairness parse_fairness(std::string_view text, const Place& place) {
                      "begin with one of " + listed(kFairnessWords));
   }
   fairness.policy = *policy;
-  Reader reader(place);
+  FairnessReader reader(place);
   while (!text.empty()) reader.item(fairness, next_part(text, ','));
   refuse_unasked(fairness, place);
   return fairness;

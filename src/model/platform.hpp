@@ -68,6 +68,9 @@ struct Switch {
   bool operator==(const Switch&) const = default;
 };
 
+/// The most partitions that a platform has.
+constexpr std::size_t kMostPartitions = 32;
+
 /// A cluster: nodes 0 .. nodes-1. Where there are no classes all of them are alike, as the first
 /// fields say; where there are, these say it of the first class, and each node is of one class.
 struct Platform {
@@ -77,7 +80,7 @@ struct Platform {
   double busy_w = 0;     // power of a node that computes, where a job does not say its own
   Duration boot_time{};  // from `power_on` to usable
   std::vector<NodeClass> classes{};
-  /// At most 32. Who asks for none is in the first one; where there are none, anywhere.
+  /// Who asks for none is in the first one; where there are none, anywhere.
   std::vector<Partition> partitions{};
   std::vector<std::string> things{};  // their names; at most `Slice::kThings`
   double off_w = 0;                   // power of a node that is switched off

@@ -10,7 +10,6 @@
 namespace ductile {
 namespace {
 
-constexpr std::size_t kMostPartitions = 32;
 
 std::string partition_list(const Platform& platform) {
   std::vector<std::string> names;
@@ -54,7 +53,7 @@ std::uint64_t that_allow(Duration walltime, std::uint64_t partitions, const Plat
 
 /// As much as the next class has that has so much; 0 if all have it; nothing if none has.
 template <class Number, class Has>
-std::optional<Number> rounded(Number asked, const Platform& platform, const Has& has) {
+std::optional<Number> as_next_class_has(Number asked, const Platform& platform, const Has& has) {
   if (asked == 0) return asked;
   std::optional<Number> next;
   bool all = true;
@@ -84,7 +83,7 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
   const bool knows_memory =
       std::ranges::any_of(platform.classes, [](const NodeClass& c) { return c.has.memory_mb > 0; });
   if (!platform.classes.empty()) {
-    const auto found = rounded<std::uint64_t>(asked.cores, platform, cores);
+    const auto found = as_next_class_has<std::uint64_t>(asked.cores, platform, cores);
     if (!found) {
       throw InputError(as.place(as.cores),
                        std::to_string(asked.cores) + " cores are more than the " +
@@ -94,7 +93,7 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
     each.cores = static_cast<std::uint16_t>(*found);
   }
   if (knows_memory) {
-    const auto found = rounded<std::uint64_t>(asked.memory_mb, platform, memory);
+    const auto found = as_next_class_has<std::uint64_t>(asked.memory_mb, platform, memory);
     if (!found) {
       throw InputError(as.place(as.memory),
                        std::to_string(asked.memory_mb) + " MB are more than the " +
@@ -112,7 +111,7 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
     }
     const auto place = static_cast<std::size_t>(at - platform.things.begin());
     const auto things = [place](const Slice& has) { return has.things.at(place); };
-    const auto found = rounded<std::uint16_t>(count, platform, things);
+    const auto found = as_next_class_has<std::uint16_t>(count, platform, things);
     if (!found) {
       throw InputError(as.place(as.things),
                        std::to_string(count) + " of '" + name + "' are more than the " +
@@ -125,7 +124,7 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
 }
 
 /// What is asked of each node.
-std::string words_of(const AskedWhere& asked) {
+std::string asked_text(const AskedWhere& asked) {
   std::vector<std::string> words;
   if (asked.cores > 0) words.push_back(std::to_string(asked.cores) + " cores");
   if (asked.memory_mb > 0) words.push_back(std::to_string(asked.memory_mb) + " MB");
@@ -209,7 +208,7 @@ Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platf
                                : " of " + partition_names(where.partitions, platform);
     if (!there.intersects(nodes_with(where.each, platform))) {
       throw InputError(as.place(),
-                       "no node" + in + " has all that is asked of each: " + words_of(asked),
+                       "no node" + in + " has all that is asked of each: " + asked_text(asked),
                        "ask for less, or for another partition");
     }
     throw InputError(as.place(where.only.empty() ? as.never : as.only),

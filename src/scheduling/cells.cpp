@@ -11,7 +11,6 @@
 namespace ductile {
 namespace {
 
-constexpr std::size_t kMostPartitions = 32;
 static_assert(kMostPartitions + kMostBookings <= 64);  // bits
 
 }  // namespace

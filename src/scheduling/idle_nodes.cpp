@@ -14,15 +14,6 @@ std::uint64_t mask(std::uint32_t first, std::uint32_t last) {
   return (~std::uint64_t{0} >> (63 - (last - first))) << first;
 }
 
-// Behind all that is in it.
-void append(NodeSet& set, std::uint32_t first, std::uint32_t last) {
-  if (!set.parts.empty() && set.parts.back().last + 1 == first) {
-    set.parts.back().last = last;
-  } else {
-    set.parts.push_back({first, last});
-  }
-}
-
 }  // namespace
 
 IdleNodes::IdleNodes(Nodes nodes, bool identities) : identities_(identities) {
@@ -111,7 +102,7 @@ void IdleNodes::for_each_idle(const NodeSet& nodes, Visit visit) const {
 NodeSet IdleNodes::among(const NodeSet& nodes) const {
   NodeSet found;
   for_each_idle(nodes, [&](std::uint32_t first, std::uint32_t last) {
-    append(found, first, last);
+    found.append(first, last);
     return true;
   });
   return found;

@@ -8,7 +8,7 @@
 namespace ductile {
 namespace {
 
-std::vector<std::string_view> words_of(std::string_view line) {
+std::vector<std::string_view> split(std::string_view line) {
   constexpr std::string_view kBlank = " \t\r";
   std::vector<std::string_view> words;
   line = line.substr(0, line.find('#'));
@@ -31,7 +31,7 @@ bool TimedLines::next() {
   constexpr double kLatest_s = 1e12;
   while (std::getline(in_, line_)) {
     ++number_;
-    words_ = words_of(line_);
+    words_ = split(line_);
     if (words_.empty()) continue;
     const auto time_s = parse_number<double>(words_.front());
     if (!time_s || !(*time_s >= 0 && *time_s <= kLatest_s)) {

@@ -20,7 +20,6 @@ namespace ductile {
 namespace {
 
 constexpr std::size_t kMostClasses = 64;
-constexpr std::size_t kMostPartitions = 32;
 constexpr std::size_t kMostCells = 64;
 constexpr std::size_t kMostReservations = 32;
 constexpr std::size_t kLongestName = 63;
