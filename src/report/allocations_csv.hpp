@@ -61,6 +61,7 @@ struct Allocation {
   Time from{}, until{};
   Nodes size = 0;
   NodeSet nodes{};       // empty: not known
+  std::optional<std::uint64_t> cores{};  // of all of them; none: not known
   std::string reason{};  // a word of decisions.csv, or "node-failure"
   std::optional<std::uint64_t> for_job{};
   struct Shared {
