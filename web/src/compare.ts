@@ -130,12 +130,12 @@ function sentence(data: PageData): Child[] {
         [count("open"), "not clearly either"],
       ] as const;
       parts.push(
-        ` Of ${rows.length} policies `,
+        ` By ${column.title}, of ${rows.length} policies `,
         groups
           .filter(([n]) => n > 0)
           .map(([n, text], i) => `${n}${i === 0 ? (n === 1 ? " is" : " are") : ""} ${text}`)
           .join(", "),
-        ` by ${column.title}.`,
+        ".",
       );
     }
   } else if (rows.every((row) => row.low === null)) {

@@ -204,13 +204,13 @@ export function fairness(
       parts.push(
         el(
           "div",
-          { class: "grid" },
+          { class: "grid wide" },
           gain.length > 0 &&
             bars("Those whose jobs gain most together", gain.slice(0, SHOWN), measure),
           lose.length > 0 &&
             bars("Those whose jobs lose most together", lose.slice(0, SHOWN), measure),
-          index,
         ),
+        index,
       );
     } else {
       const highest = [...rows].sort((a, b) => b.after - a.after).slice(0, SHOWN);
@@ -252,7 +252,7 @@ export function fairness(
     tables = new Map(runs.map((run) => [run, byUser(run, measure)]));
     index.replaceChildren(
       valueTable(
-        `How even the means of users are (Jain's index of ${MEASURES[measure].title}; 1: all the same)`,
+        `How even users fare: Jain's index of ${MEASURES[measure].title}, 1 if all have the same`,
         ["policy", "index", "users"],
         runs.map((run) => [
           run.name,
@@ -263,7 +263,7 @@ export function fairness(
     );
     draw();
   };
-  const index = el("div", {});
+  const index = el("div", { class: "even" });
   measured();
   const names = runs.map((run, i): [string, string] => [String(i), run.name]);
   return el(

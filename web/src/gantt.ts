@@ -362,6 +362,7 @@ class Strip {
     context.textBaseline = "middle";
     context.textAlign = "left";
     const labels: [string, number, number, string][] = [];
+    const tags: [string, number, number, number][] = [];
     const leastTime = (least / this.plotWidth) * this.shared.view.span;
     const marks: [number, number, number, number, boolean, boolean][] = [];
     eachIn(bars, this.shared.view.from, this.shared.view.until, (i) => {
@@ -375,7 +376,19 @@ class Strip {
         const gapX = w > 3 ? 0.5 : 0;
         const gapY = h > 4 ? 0.5 : 0;
         context.fillRect(x, y + gapY, w - gapX, h - 2 * gapY);
-        if (bars.guest[i] && w > 2) this.hatch(context, x, y + gapY, w - gapX, h - 2 * gapY, edge);
+        if (bars.guest[i] && w > 2 && h > 6)
+          this.hatch(context, x, y + gapY, w - gapX, h - 2 * gapY, edge);
+      }
+      // Where parts are too low for numbers each job has its own lane for one across its nodes.
+      if (parts.length > 1 && parts[0]![3] <= 9) {
+        const [x, y, w, h] = this.box(i);
+        const high = bars.part(i) * h;
+        const top = y + (bars.offset![i]! / bars.coresPerNode) * h;
+        const text = String(run.workload.job[bars.job[i]!]!);
+        const left = Math.max(x, GUTTER);
+        if (high > 13 && text.length * 6.4 + 10 < Math.min(x + w, this.width - MARGIN) - left)
+          tags.push([text, left + 4, top + high / 2, k]);
+        return;
       }
       // Of shared nodes the first part that is in sight has the number.
       const seen = parts.find((part) => part[1] + part[3] > 6 && part[1] < this.height - 6);
@@ -434,6 +447,12 @@ class Strip {
       }
       context.closePath();
       context.fill();
+    }
+    for (const [text, x, y, k] of tags) {
+      context.fillStyle = fills[k]!;
+      context.fillRect(x - 3, y - 7, context.measureText(text).width + 6, 14);
+      context.fillStyle = inks[k]!;
+      context.fillText(text, x, y);
     }
     for (const [text, x, y, ink] of labels) {
       context.fillStyle = ink;
@@ -614,7 +633,7 @@ class Strip {
         context.lineWidth = width;
         context.beginPath();
         context.moveTo(x0, y0);
-        context.bezierCurveTo(x0 - bend, y0, left - bend, y1, left, y1);
+        context.bezierCurveTo(x0 + bend, y0, left - bend, y1, left, y1);
         context.stroke();
         context.beginPath();
         context.moveTo(x1 + width / 4, y1);
@@ -1153,23 +1172,35 @@ export function ganttSection(
     el(
       "p",
       { class: "soft hint" },
-      "All policies on one time axis. Drag to move; ",
+      "All policies on one time axis. Drag to move, ",
       el("kbd", {}, "Ctrl"),
-      " and the wheel, or the wheel after a click, to zoom; ",
-      el("kbd", {}, "Shift"),
-      " and the wheel to zoom into nodes, ",
-      el("kbd", {}, "Shift"),
-      " and dragging to zoom to what is chosen. With the keyboard: ",
-      el("kbd", {}, "← →"),
-      " ",
-      el("kbd", {}, "+ −"),
-      " or ",
-      el("kbd", {}, "W A S D"),
-      " ",
-      el("kbd", {}, "0"),
-      ", ",
-      el("kbd", {}, "[ ]"),
-      " for nodes. A click on a job tells its story, with arrows from jobs that gave it nodes and to those it gave nodes to.",
+      " and the wheel to zoom. A click on a job tells its story.",
+    ),
+    details(
+      "All keys",
+      el(
+        "dl",
+        { class: "keys" },
+        (
+          [
+            [["Ctrl", "wheel"], "zoom; after a click into the chart the wheel alone"],
+            [["Shift", "wheel"], "zoom into nodes"],
+            [["Shift", "drag"], "zoom to what is chosen"],
+            [["A", "D", "←", "→"], "earlier, later"],
+            [["W", "S", "+", "−"], "zoom in, out"],
+            [["↑", "↓", "[", "]"], "other nodes, more of them, fewer"],
+            [["0", "Home", "End"], "all, the beginning, the end"],
+            [["Enter"], "the story of the job in the middle"],
+          ] as [string[], string][]
+        ).map(([keys, what]) => [
+          el(
+            "dt",
+            {},
+            keys.map((key) => [el("kbd", {}, key), " "]),
+          ),
+          el("dd", {}, what),
+        ]),
+      ),
     ),
     el("div", {}, head, box),
     list(some, bars, view),

@@ -287,7 +287,9 @@ export function heatmaps(
     about.replaceChildren();
     append(about, [
       "Each number is a mean over the jobs of a class, divided by that of the baseline: 0.50 is half as much. ",
-      "Below it the number of jobs. ",
+      `Below it the number of jobs${
+        base.group.runs.length > 1 && cells.some((cell) => cell.pairs) ? ", of all seeds" : ""
+      }. `,
       cells.some((cell) => isClear(cell.pairs))
         ? [
             el("i", { class: "corner" }),

@@ -150,7 +150,8 @@ async function drawRuns(
 function subtitle(data: PageData): string {
   const seeds = new Set(data.runs.map((run) => run.seed)).size;
   const figure = (key: string) => {
-    const values = new Set(data.runs.map((run) => run.figures?.[key]));
+    const known = data.runs.filter((run) => run.figures);
+    const values = new Set(known.map((run) => run.figures![key]));
     const value = [...values][0];
     return values.size === 1 && typeof value === "number" ? value : null;
   };

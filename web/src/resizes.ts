@@ -244,68 +244,70 @@ function shares(
 }
 
 /** How many for each reason, and what they cost. */
-function byReason(its: Resizes): HTMLElement {
-  const sums = its.reasons.map(() => ({ grown: 0, shrunk: 0, nodes: 0, cost: 0 }));
-  for (let i = 0; i < its.rows; i++) {
-    const sum = sums[its.reason[i]!]!;
-    const by = its.after[i]! - its.before[i]!;
-    if (by > 0) sum.grown++;
-    if (by < 0) sum.shrunk++;
-    sum.nodes += Math.abs(by);
-    // What was paid for an order that changed nothing was paid all the same.
-    sum.cost += its.cost?.[i] ?? 0;
-  }
-  const all = sums.reduce((n, sum) => n + sum.grown + sum.shrunk, 0);
-  const cost = sums.reduce((n, sum) => n + sum.cost, 0);
-  const share = (part: number, whole: number) =>
-    whole > 0 ? `${((100 * part) / whole).toFixed(1)}\u00a0%` : "–";
-  const bar = (part: number, whole: number, kind: string) =>
-    el("i", {
-      class: `bar ${kind}`,
-      style: `width: ${whole > 0 ? ((100 * part) / whole).toFixed(2) : 0}%`,
-    });
-  return el(
-    "table",
-    { class: "users reasons" },
-    el("caption", {}, "How many, and what they cost"),
+function byReason(runs: RunModel[], all: (Resizes | null)[]): HTMLElement {
+  const share = (part: number, whole: number, kind: string) => {
+    if (!(whole > 0)) return el("td", {}, "–");
+    const percent = ((100 * part) / whole).toFixed(1);
+    return el("td", { class: `share ${kind}`, style: `--share: ${percent}%` }, `${percent}\u00a0%`);
+  };
+  const rows = runs.flatMap((run) => {
+    const its = all[run.index]!;
+    const sums = its.reasons.map((name) => ({ name, grown: 0, shrunk: 0, cost: 0 }));
+    for (let i = 0; i < its.rows; i++) {
+      const sum = sums[its.reason[i]!]!;
+      const by = its.after[i]! - its.before[i]!;
+      if (by > 0) sum.grown++;
+      if (by < 0) sum.shrunk++;
+      // An order that changed nothing may have cost something all the same.
+      sum.cost += its.cost?.[i] ?? 0;
+    }
+    const some = sums.filter((sum) => sum.grown + sum.shrunk > 0 || sum.cost > 0);
+    const count = some.reduce((n, sum) => n + sum.grown + sum.shrunk, 0);
+    const cost = some.reduce((n, sum) => n + sum.cost, 0);
+    return some
+      .sort((x, y) => y.grown + y.shrunk - x.grown - x.shrunk)
+      .map((sum, i) => {
+        const n = sum.grown + sum.shrunk;
+        return el(
+          "tr",
+          { class: i === 0 ? "first" : undefined },
+          i === 0 && el("th", { scope: "rowgroup", rowspan: some.length }, run.name),
+          el("th", { scope: "row" }, sum.name),
+          el("td", {}, fixed(sum.grown, 0)),
+          el("td", {}, fixed(sum.shrunk, 0)),
+          share(n, count, "count"),
+          el("td", {}, its.cost ? nodeTime(sum.cost) : "–"),
+          share(sum.cost, its.cost ? cost : 0, "cost"),
+          el("td", {}, its.cost && n > 0 ? nodeTime(sum.cost / n) : "–"),
+        );
+      });
+  });
+  const head = [
+    "policy",
+    "reason",
+    "grown",
+    "shrunk",
+    "of all",
+    "cost",
+    "of the cost",
+    "cost each",
+  ];
+  return scroller(
+    "Resizes by reason",
     el(
-      "thead",
-      {},
+      "table",
+      { class: "reasons" },
+      el("caption", {}, "By reason: how many, and what they cost"),
       el(
-        "tr",
+        "thead",
         {},
-        ["reason", "grown", "shrunk", "share", "cost", "share", "cost each"].map((text) =>
-          el("th", { scope: "col" }, text),
+        el(
+          "tr",
+          {},
+          head.map((text) => el("th", { scope: "col" }, text)),
         ),
-        el("th", { scope: "col" }, el("span", { class: "unseen" }, "picture")),
       ),
-    ),
-    el(
-      "tbody",
-      {},
-      sums
-        .map((sum, i) => ({ ...sum, name: its.reasons[i]!, n: sum.grown + sum.shrunk }))
-        .filter((sum) => sum.n > 0 || sum.cost > 0)
-        .sort((a, b) => b.n - a.n)
-        .map((sum) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row" }, sum.name),
-            el("td", {}, fixed(sum.grown, 0)),
-            el("td", {}, fixed(sum.shrunk, 0)),
-            el("td", {}, share(sum.n, all)),
-            el("td", {}, its.cost ? nodeTime(sum.cost) : "–"),
-            el("td", {}, its.cost ? share(sum.cost, cost) : "–"),
-            el("td", {}, its.cost && sum.n > 0 ? nodeTime(sum.cost / sum.n) : "–"),
-            el(
-              "td",
-              { class: "bars", "aria-hidden": "true" },
-              bar(sum.n, all, "count"),
-              its.cost && bar(sum.cost, cost, "cost"),
-            ),
-          ),
-        ),
+      el("tbody", {}, rows),
     ),
   );
 }
@@ -336,7 +338,6 @@ function matrices(
     "div",
     { class: "multiple" },
     el("h3", {}, run.name),
-    byReason(its),
     shares(
       of === "cost" ? "Cost of resizes by reason" : "Resizes by reason",
       "who was resized",
@@ -398,6 +399,7 @@ export function resizeSection(
     { id: "resizes" },
     el("h2", {}, "Resizes"),
     summary(some, all),
+    byReason(some, all),
     el(
       "div",
       { class: "toolbar" },

@@ -214,8 +214,9 @@ class Chart {
       ctx.lineWidth = devicePixelRatio;
       ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
       ctx.beginPath();
-      ctx.moveTo(bbox.left, y);
-      ctx.lineTo(bbox.left + bbox.width, y);
+      const { steps } = this.row.layers[0]!;
+      ctx.moveTo(x(Math.max(this.view.from, steps.times[0]!)), y);
+      ctx.lineTo(x(Math.min(this.view.until, steps.end)), y);
       ctx.stroke();
     }
     ctx.restore();
@@ -230,7 +231,7 @@ class Chart {
 
   private caption(): void {
     const mean = this.meanInView();
-    this.mean.textContent = mean === null ? "" : `mean ${this.text(mean)} in view (dotted)`;
+    this.mean.textContent = mean === null ? "" : `mean ${this.text(mean)} in view`;
   }
 
   /** The values under the cursor, which is at the same time in all pictures. */
@@ -263,8 +264,11 @@ class Chart {
     if (this.holder.clientWidth === 0) return;
     const ink = colour("soft");
     const grid = { stroke: colour("grid"), width: 1 };
-    const top = this.top() / this.unit.size;
-    const stepY = niceStep(top / 3);
+    const highest = this.top() / this.unit.size;
+    const stepY = niceStep(highest / 3);
+    // Up to a tick where it is not far: whole numbers are read more easily.
+    const ticked = Math.ceil(highest / stepY - 1e-6) * stepY;
+    const top = ticked <= highest * 1.12 ? ticked : highest;
     const { view } = this;
     const bands = this.row.layers.flatMap((layer, k) =>
       layer.isBand ? [{ series: [k + 1, k + 2] as [number, number], fill: colour("band") }] : [],
@@ -422,6 +426,7 @@ function block(
           layer.isBand ? "corridor" : layer.name,
         ),
       ),
+      el("span", { class: "key" }, el("i", { class: "dotted" }), "mean of what is in view"),
       highest > UNEVEN * Math.min(...tops) &&
         select(
           "Axes",
@@ -438,6 +443,22 @@ function block(
     ),
     box,
   );
+}
+
+/** One of several blocks, at choice. */
+function either(label: string, blocks: [string, () => HTMLElement][]): HTMLElement {
+  const made = new Map<string, HTMLElement>();
+  const place = el("div", {});
+  const show = (name: string) => {
+    const its = made.get(name) ?? blocks.find(([text]) => text === name)![1]();
+    made.set(name, its);
+    place.replaceChildren(its);
+    its.querySelector("h3")!.after(choice);
+  };
+  const names = blocks.map(([name]): [string, string] => [name, name]);
+  const choice = el("div", { class: "toolbar" }, select(label, names, names[0]![0], show));
+  show(names[0]![0]);
+  return place;
 }
 
 export function seriesSection(
@@ -465,17 +486,18 @@ export function seriesSection(
   const waiting = rows((_, series) => [
     { name: "jobs", paint: "waiting", kind: "area", steps: series.pending },
   ]);
-  parts.push(block("Jobs that wait", "jobs", waiting, view));
-  // As many nodes as they ask for, in machines: above 1 they could fill it more than once.
   const asked = rows((run, series) => [
-    {
-      name: "nodes asked for",
-      paint: "waiting",
-      kind: "area",
-      steps: askedFor(run, series.held.end),
-    },
+    { name: "nodes", paint: "waiting", kind: "area", steps: askedFor(run, series.held.end) },
   ]);
-  parts.push(block("What waiting jobs ask for, over the nodes there are", "", asked, view));
+  parts.push(
+    either("What waits", [
+      ["jobs", () => block("Jobs that wait", "jobs", waiting, view)],
+      [
+        "nodes they ask for",
+        () => block("What waiting jobs ask for", "times the machine", asked, view),
+      ],
+    ]),
+  );
   const power = rows((run, series) => {
     if (!series.power) return [];
     const layers: Layer[] = [{ name: "power", paint: "power", kind: "area", steps: series.power }];
