@@ -204,7 +204,7 @@ export function fairness(
       parts.push(
         el(
           "div",
-          { class: "grid wide" },
+          { class: rows.some((row) => row.low !== null) ? "grid wider" : "grid wide" },
           gain.length > 0 &&
             bars("Those whose jobs gain most together", gain.slice(0, SHOWN), measure),
           lose.length > 0 &&
