@@ -154,9 +154,9 @@ std::vector<Allocation> read_allocations(const std::filesystem::path& path) {
   CsvReader rows(path);
   const std::size_t job = rows.column("job"), from = rows.column("from"),
                     until = rows.column("until"), size = rows.column("size"),
-                    nodes = rows.column("nodes"), cores = rows.column("cores"), reason = rows.column("reason"),
-                    for_job = rows.column("for_job"), shared = rows.column("shared"),
-                    guest_nodes = rows.column("guest_nodes");
+                    nodes = rows.column("nodes"), cores = rows.column("cores"),
+                    reason = rows.column("reason"), for_job = rows.column("for_job"),
+                    shared = rows.column("shared"), guest_nodes = rows.column("guest_nodes");
   const auto node_set = [&rows](std::string_view text, std::size_t column) {
     if (text.empty()) return NodeSet{};
     auto set = parse_node_set(text);

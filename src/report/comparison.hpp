@@ -33,9 +33,9 @@ struct PartEffect {
   std::size_t group = 0;
   std::string part;  // "2–4 nodes, 1 min – 10 min", or the number of a user
   std::size_t size_class = 0, runtime_class = 0;  // of a class, its places in `job_classes`
-  std::uint64_t jobs = 0;             // in both runs, of all seeds
-  PairedComparison wait, turnaround;  // means, in seconds
-  double total_s = 0;                 // of all its jobs: turnaround less that with the baseline
+  std::uint64_t jobs = 0;                         // in both runs, of all seeds
+  PairedComparison wait, turnaround;              // means, in seconds
+  double total_s = 0;  // of all its jobs: turnaround less that with the baseline
 };
 
 struct Comparison {

@@ -79,11 +79,11 @@ TEST(JobsFiles, KeepsTheLastOnesUpToSoManyRows) {
 }
 
 TEST(MeasuredJobs, RanAndCameInTheMeantime) {
-  const JobsCsvRows jobs =
-      read_jobs_csv(file_of("1,w,rigid,1,4,60,COMPLETED_SUCCESSFULLY,2,9,1,8,3,4,4,in-order,\n"
-                            "2,w,rigid,2,4,60,COMPLETED_SUCCESSFULLY,9,12,7,10,3,4,4,in-order,\n"
-                            "3,w,rigid,2,900,60,REJECTED,,,,,3,0,0,infeasible,\n"
-                            "4,w,rigid,5,4,60,COMPLETED_SUCCESSFULLY,12,19,7,14,3,4,4,in-order,\n"));
+  const JobsCsvRows jobs = read_jobs_csv(
+      file_of("1,w,rigid,1,4,60,COMPLETED_SUCCESSFULLY,2,9,1,8,3,4,4,in-order,\n"
+              "2,w,rigid,2,4,60,COMPLETED_SUCCESSFULLY,9,12,7,10,3,4,4,in-order,\n"
+              "3,w,rigid,2,900,60,REJECTED,,,,,3,0,0,infeasible,\n"
+              "4,w,rigid,5,4,60,COMPLETED_SUCCESSFULLY,12,19,7,14,3,4,4,in-order,\n"));
   EXPECT_EQ(measured_jobs(jobs, {}).size(), 3u);
   const auto part = measured_jobs(jobs, {.measured_from_s = 2, .measured_until_s = 5});
   ASSERT_EQ(part.size(), 1u);

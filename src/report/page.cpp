@@ -262,13 +262,12 @@ std::string html_page(std::span<const RunPage> runs, std::size_t baseline) {
   JobClasses classes;
   if (const auto& drawn = data["drawn"]; !drawn.empty()) {
     // Of the baseline, or where it is not drawn of the first one that is.
-    const auto of_baseline = std::ranges::find(drawn, baseline, [](const OrderedJson& its) {
-      return its["group"].get<std::size_t>();
-    });
+    const auto of_baseline = std::ranges::find(
+        drawn, baseline, [](const OrderedJson& its) { return its["group"].get<std::size_t>(); });
     const OrderedJson& its = of_baseline == drawn.end() ? drawn.front() : *of_baseline;
     const RunPage& run = runs[its["run"].get<std::size_t>()];
-    classes = classes_of(measured_jobs(*files.of(run.path / "jobs.csv"), run.summary),
-                         run.summary.nodes);
+    classes =
+        classes_of(measured_jobs(*files.of(run.path / "jobs.csv"), run.summary), run.summary.nodes);
   }
   data["comparison"] = nullptr;
   if (groups.size() > 1) {

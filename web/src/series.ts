@@ -427,6 +427,8 @@ function block(
         ),
       ),
       el("span", { class: "key" }, el("i", { class: "dotted" }), "mean of what is in view"),
+      rows.some((row) => row.run.drawn.measured) &&
+        el("span", { class: "key" }, el("i", { class: "veil" }), "not measured"),
       highest > UNEVEN * Math.min(...tops) &&
         select(
           "Axes",
