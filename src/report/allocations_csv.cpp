@@ -154,9 +154,9 @@ std::vector<Allocation> read_allocations(const std::filesystem::path& path) {
   CsvReader rows(path);
   const std::size_t job = rows.column("job"), from = rows.column("from"),
                     until = rows.column("until"), size = rows.column("size"),
-                    nodes = rows.column("nodes"), reason = rows.column("reason"),
-                    for_job = rows.column("for_job"), shared = rows.column("shared"),
-                    guest_nodes = rows.column("guest_nodes");
+                    nodes = rows.column("nodes"), cores = rows.column("cores"),
+                    reason = rows.column("reason"), for_job = rows.column("for_job"),
+                    shared = rows.column("shared"), guest_nodes = rows.column("guest_nodes");
   const auto node_set = [&rows](std::string_view text, std::size_t column) {
     if (text.empty()) return NodeSet{};
     auto set = parse_node_set(text);
@@ -172,6 +172,7 @@ std::vector<Allocation> read_allocations(const std::filesystem::path& path) {
     if (row.until < row.from) rows.fail(until, "is before the time from which it was held");
     row.size = rows.number<Nodes>(size);
     row.nodes = node_set(rows.text(nodes), nodes);
+    if (!rows.text(cores).empty()) row.cores = rows.number<std::uint64_t>(cores);
     row.reason = rows.text(reason);
     if (!rows.text(for_job).empty()) row.for_job = rows.number<std::uint64_t>(for_job);
     for (std::string_view rest = rows.text(shared); !rest.empty();) {

@@ -60,8 +60,9 @@ struct Allocation {
   std::uint64_t job = 0;
   Time from{}, until{};
   Nodes size = 0;
-  NodeSet nodes{};       // empty: not known
-  std::string reason{};  // a word of decisions.csv, or "node-failure"
+  NodeSet nodes{};                       // empty: not known
+  std::optional<std::uint64_t> cores{};  // of all of them; none: not known
+  std::string reason{};                  // a word of decisions.csv, or "node-failure"
   std::optional<std::uint64_t> for_job{};
   struct Shared {
     NodeSet nodes;

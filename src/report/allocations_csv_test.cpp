@@ -84,6 +84,7 @@ TEST(AllocationsCsv, IsReadAsItWasWritten) {
   EXPECT_EQ(guest.until, Time{whole_seconds(14)});
   EXPECT_EQ(guest.size, 2U);
   EXPECT_EQ(to_string(guest.nodes), "0-1");
+  EXPECT_EQ(guest.cores, 8U);
   EXPECT_EQ(guest.reason, "guest");
   EXPECT_FALSE(guest.for_job);
   ASSERT_EQ(guest.shared.size(), 1U);
@@ -98,7 +99,7 @@ TEST(AllocationsCsv, OneThatIsDamagedIsRefused) {
   for (const char* const row :
        {"1,5,4,2,0-1,2,in-order,,,", "1,0,4,2,1-0,2,in-order,,,", "1,0,4,2,0-1,2,guest,x,,",
         "1,0,4,2,0-1,2,guest,,0-1,", "1,0,4,2,0-1,2,guest,,0-1:y,", "1,0,4,2,0-1,2,guest,,:4,",
-        "1,0,4,2,0-1,2"}) {
+        "1,0,4,2,0-1,2", "1,0,4,2,0-1,z,in-order,,,"}) {
     std::ofstream(path) << "job,from,until,size,nodes,cores,reason,for_job,shared,guest_nodes\n"
                         << row << '\n';
     EXPECT_THROW(read_allocations(path), InputError) << row;

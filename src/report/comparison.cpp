@@ -1,7 +1,6 @@
 #include "report/comparison.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -25,32 +24,15 @@ constexpr double kSure = 0.05;
 constexpr std::size_t kMany = 20;       // comparisons, of which one may be wrong
 constexpr std::size_t kShownUsers = 5;  // who gain most, and as many who lose most
 
-// Classes: sizes up to these, run times below these.
-constexpr std::array<std::uint64_t, 6> kSizes{1, 4, 16, 64, 256, 1024};
-struct RunTime {
-  Duration below;
-  std::string_view name;
-};
-constexpr std::array<RunTime, 6> kRunTimes{{{whole_seconds(60), "below 1 min"},
-                                            {whole_seconds(600), "1 to 10 min"},
-                                            {whole_seconds(3600), "10 min to 1 h"},
-                                            {whole_seconds(4 * 3600), "1 to 4 h"},
-                                            {whole_seconds(12 * 3600), "4 to 12 h"},
-                                            {Duration::max(), "12 h and more"}}};
-
-std::string size_name(std::size_t place) {
-  if (place == 0) return "1 node";
-  const std::uint64_t first = kSizes[place - 1] + 1;
-  if (place == kSizes.size()) return fmt::format("{} nodes and more", first);
-  return fmt::format("{} to {} nodes", first, kSizes[place]);
-}
+// Of effects on parts of the jobs, of which there are many: 95 % intervals need no more.
+constexpr std::size_t kReplicates = 999;
 
 // One job in two runs.
 struct JobPair {
   Time submit{};
   std::uint64_t job = 0;
   std::int64_t user = 0;
-  std::size_t size_class = 0, time_class = 0;
+  std::size_t size_class = 0, runtime_class = 0;
   double wait[2]{}, turnaround[2]{}, slowdown[2]{};  // with the baseline, and else
 };
 
@@ -60,21 +42,8 @@ struct JobPairs {
   std::uint64_t others = 0;      // of the pairs: have the same number, and are not the same job
 };
 
-// Of a run the jobs that its figures are of, by number.
-std::vector<JobsCsvRow> measured_jobs(const RunPage& run) {
-  std::vector<JobsCsvRow> rows = read_jobs_csv(run.path / "jobs.csv").rows;
-  const std::optional<double> from = run.summary.measured_from_s,
-                              until = run.summary.measured_until_s;
-  std::erase_if(rows, [&](const JobsCsvRow& row) {
-    if (!row.start) return true;
-    if (from && row.submit < Time{seconds(*from)}) return true;
-    return until && row.submit >= Time{seconds(*until)};
-  });
-  std::ranges::sort(rows, {}, &JobsCsvRow::job);
-  return rows;
-}
-
-JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<JobsCsvRow>& others) {
+JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<JobsCsvRow>& others,
+                   const JobClasses& classes) {
   JobPairs found;
   auto at = others.begin();
   for (const JobsCsvRow& row : baseline) {
@@ -87,11 +56,8 @@ JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<Jo
     pair.submit = row.submit;
     pair.job = row.job;
     pair.user = row.user;
-    pair.size_class =
-        static_cast<std::size_t>(std::ranges::lower_bound(kSizes, row.size) - kSizes.begin());
-    const Duration ran = *row.end - *row.start;
-    pair.time_class = static_cast<std::size_t>(
-        std::ranges::upper_bound(kRunTimes, ran, {}, &RunTime::below) - kRunTimes.begin());
+    pair.size_class = classes.sizes.of(static_cast<double>(row.size));
+    pair.runtime_class = classes.runtimes.of(to_seconds(class_runtime(row)));
     for (const auto& [place, its] : {std::pair{0, &row}, std::pair{1, &*at}}) {
       pair.wait[place] = to_seconds(its->waited);
       pair.turnaround[place] = to_seconds(its->turnaround);
@@ -156,20 +122,21 @@ void add_parts(PartsOfJobs<Key>& parts, const JobPairs& jobs, bool is_one_log, K
 }
 
 PairedComparison compared(const Sides& sides, bool is_one_log) {
-  return is_one_log ? compare_series(sides.of[0], sides.of[1])
+  return is_one_log ? compare_series(sides.of[0], sides.of[1], 1, kReplicates)
                     : compare_pairs(sides.of[0], sides.of[1]);
 }
 
-template <class Key, class NameOf>
+// `part_of`: an effect that says of which part.
+template <class Key, class PartOf>
 void add_effects(std::vector<PartEffect>& effects, std::size_t group, const PartsOfJobs<Key>& parts,
-                 bool is_one_log, NameOf name_of) {
+                 bool is_one_log, PartOf part_of) {
   for (const auto& [key, part] : parts) {
-    effects.push_back({.group = group,
-                       .part = name_of(key),
-                       .jobs = part.jobs,
-                       .wait = compared(part.wait, is_one_log),
-                       .turnaround = compared(part.turnaround, is_one_log),
-                       .total_s = part.total_s});
+    PartEffect& effect = effects.emplace_back(part_of(key));
+    effect.group = group;
+    effect.jobs = part.jobs;
+    effect.wait = compared(part.wait, is_one_log);
+    effect.turnaround = compared(part.turnaround, is_one_log);
+    effect.total_s = part.total_s;
   }
 }
 
@@ -183,8 +150,8 @@ struct SeedPair {
 
 class Comparer {
  public:
-  Comparer(std::span<const RunPage> runs, std::size_t baseline, bool by_parts)
-      : by_parts_(by_parts) {
+  Comparer(std::span<const RunPage> runs, std::size_t baseline, bool by_parts, JobsFiles files)
+      : by_parts_(by_parts), files_(std::move(files)) {
     std::vector<Summary> summaries;
     for (const RunPage& run : runs) summaries.push_back(run.summary);
     columns_ = columns_for(summaries);
@@ -332,7 +299,10 @@ class Comparer {
     }
   }
 
-  // Reads two runs at a time.
+  std::vector<JobsCsvRow> jobs_of(const RunPage& run) {
+    return measured_jobs(*files_.of(run.path / "jobs.csv"), run.summary);
+  }
+
   void add_jobs(std::size_t group, const std::vector<SeedPair>& pairs,
                 std::map<std::string_view, Sides>& of_jobs) {
     const bool is_one_log = pairs.size() == 1;
@@ -340,9 +310,12 @@ class Comparer {
     PartsOfJobs<std::int64_t> users;
     std::uint64_t left_out = 0;
     for (const SeedPair& seed : pairs) {
-      const std::vector<JobsCsvRow> baseline = measured_jobs(*seed.of[0]),
-                                    others = measured_jobs(*seed.of[1]);
-      const JobPairs jobs = pair_jobs(baseline, others);
+      const std::vector<JobsCsvRow> baseline = jobs_of(*seed.of[0]), others = jobs_of(*seed.of[1]);
+      JobClasses& its_classes = result_.job_classes;
+      if (its_classes.sizes.names.empty()) {
+        its_classes = classes_of(baseline, seed.of[0]->summary.nodes);
+      }
+      const JobPairs jobs = pair_jobs(baseline, others, its_classes);
       if (jobs.others > jobs.pairs.size() / 100) {
         note(fmt::format("{} had other jobs than {}: they are not compared one by one.",
                          groups_[group].policy, groups_[result_.baseline].policy));
@@ -358,7 +331,7 @@ class Comparer {
       }
       if (!by_parts_) continue;
       add_parts(classes, jobs, is_one_log,
-                [](const JobPair& pair) { return std::pair(pair.size_class, pair.time_class); });
+                [](const JobPair& pair) { return std::pair(pair.size_class, pair.runtime_class); });
       add_parts(users, jobs, is_one_log, [](const JobPair& pair) { return pair.user; });
     }
     if (left_out > 0) {
@@ -367,12 +340,17 @@ class Comparer {
                        groups_[result_.baseline].policy, left_out == 1 ? "" : "s",
                        left_out == 1 ? "it" : "them"));
     }
-    add_effects(result_.classes, group, classes, is_one_log, [](const auto& key) {
-      return size_name(key.first) + ", " + std::string(kRunTimes[key.second].name);
+    const JobClasses& names = result_.job_classes;
+    add_effects(result_.classes, group, classes, is_one_log, [&](const auto& key) {
+      const std::string& size = names.sizes.names[key.first];
+      return PartEffect{.part = fmt::format("{} node{}, {}", size, size == "1" ? "" : "s",
+                                            names.runtimes.names[key.second]),
+                        .size_class = key.first,
+                        .runtime_class = key.second};
     });
     const std::size_t first = result_.users.size();
     add_effects(result_.users, group, users, is_one_log,
-                [](std::int64_t user) { return fmt::format("{}", user); });
+                [](std::int64_t user) { return PartEffect{.part = fmt::format("{}", user)}; });
     std::stable_sort(result_.users.begin() + static_cast<std::ptrdiff_t>(first),
                      result_.users.end(), [](const PartEffect& a, const PartEffect& b) {
                        return std::abs(a.total_s) > std::abs(b.total_s);
@@ -406,6 +384,7 @@ class Comparer {
   }
 
   bool by_parts_;
+  JobsFiles files_;
   std::vector<Column> columns_{};
   std::vector<Group> groups_{};
   Comparison result_{};
@@ -524,8 +503,9 @@ std::string_view word(Difference::Verdict verdict) {
                                                  : "open";
 }
 
-Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts) {
-  return Comparer(runs, baseline, by_parts).compare();
+Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts,
+                   JobsFiles files) {
+  return Comparer(runs, baseline, by_parts, std::move(files)).compare();
 }
 
 std::optional<std::string_view> main_figure(const Comparison& comparison) {

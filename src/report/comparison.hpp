@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "metrics/statistics.hpp"
+#include "report/job_classes.hpp"
+#include "report/jobs_csv.hpp"
 #include "report/page.hpp"
 #include "report/table.hpp"
 
@@ -29,10 +31,11 @@ struct Difference {
 /// The same for a part of the jobs.
 struct PartEffect {
   std::size_t group = 0;
-  std::string part;                   // "2 to 4 nodes, 1 to 10 min", or the number of a user
-  std::uint64_t jobs = 0;             // in both runs, of all seeds
-  PairedComparison wait, turnaround;  // means, in seconds
-  double total_s = 0;                 // of all its jobs: turnaround less that with the baseline
+  std::string part;  // "2–4 nodes, 1 min – 10 min", or the number of a user
+  std::size_t size_class = 0, runtime_class = 0;  // of a class, its places in `job_classes`
+  std::uint64_t jobs = 0;                         // in both runs, of all seeds
+  PairedComparison wait, turnaround;              // means, in seconds
+  double total_s = 0;  // of all its jobs: turnaround less that with the baseline
 };
 
 struct Comparison {
@@ -44,12 +47,14 @@ struct Comparison {
   /// By size asked for and run time with the baseline, in this order; by user, those whose jobs
   /// gain or lose most together first. Only if asked for, and where the files of the runs are.
   std::vector<PartEffect> classes, users;
+  JobClasses job_classes;  // those of `classes`, of the jobs of the baseline
 };
 
 /// Compares the runs of each other policy with those of the baseline, a place in `by_policy`. Runs
 /// are paired by seed; where there is one seed, or seeds change nothing, jobs by their number: from
 /// jobs.csv in the folders of the runs. Throws InputError where a file is damaged.
-Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts);
+Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts,
+                   JobsFiles files = JobsFiles{});
 
 /// What figures are told in, where the reader chooses the unit: seconds, not hours.
 struct BaseUnit {

@@ -63,4 +63,16 @@ Classes runtime_classes(std::vector<Duration> runtimes) {
   return result;
 }
 
+Duration class_runtime(const JobsCsvRow& job) {
+  return job.static_runtime.value_or(*job.end - *job.start);
+}
+
+JobClasses classes_of(std::span<const JobsCsvRow> jobs, Nodes machine) {
+  std::vector<Duration> runtimes;
+  for (const JobsCsvRow& job : jobs) {
+    if (job.start) runtimes.push_back(class_runtime(job));
+  }
+  return {size_classes(machine), runtime_classes(std::move(runtimes))};
+}
+
 }  // namespace ductile

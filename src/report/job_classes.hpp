@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "report/jobs_csv.hpp"
 
 namespace ductile {
 
@@ -20,10 +21,20 @@ struct Classes {
 };
 
 /// Of sizes on a machine of so many nodes: one node, and some five more by a factor that follows
-/// the machine. The page of a run has the same.
+/// the machine.
 Classes size_classes(Nodes machine);
 
 /// Of run times: round bounds, of which each class has one job in fifty at least.
 Classes runtime_classes(std::vector<Duration> runtimes);
+
+/// By both. A job is in the same class whatever the policy: by its static run time; where it is not
+/// known, by that under the baseline.
+struct JobClasses {
+  Classes sizes, runtimes;
+};
+JobClasses classes_of(std::span<const JobsCsvRow> jobs, Nodes machine);
+
+/// Of a job that ran.
+Duration class_runtime(const JobsCsvRow& job);
 
 }  // namespace ductile

@@ -190,4 +190,35 @@ JobsCsvRows read_jobs_csv(const std::filesystem::path& path) {
   return found;
 }
 
+std::shared_ptr<const JobsCsvRows> JobsFiles::of(const std::filesystem::path& path) {
+  Kept its{path, nullptr};
+  if (const auto at = std::ranges::find(kept_, path, &Kept::path); at != kept_.end()) {
+    its = std::move(*at);
+    kept_.erase(at);
+  } else {
+    JobsCsvRows rows = read_jobs_csv(path);
+    std::ranges::sort(rows.rows, {}, &JobsCsvRow::job);
+    its.rows = std::make_shared<const JobsCsvRows>(std::move(rows));
+    ++read_;
+    std::size_t all = its.rows->rows.size();
+    for (const Kept& other : kept_) all += other.rows->rows.size();
+    while (!kept_.empty() && all > most_rows_) {
+      all -= kept_.front().rows->rows.size();
+      kept_.erase(kept_.begin());
+    }
+  }
+  return kept_.emplace_back(std::move(its)).rows;
+}
+
+std::vector<JobsCsvRow> measured_jobs(const JobsCsvRows& jobs, const Summary& summary) {
+  const std::optional<double> from = summary.measured_from_s, until = summary.measured_until_s;
+  std::vector<JobsCsvRow> measured;
+  std::ranges::copy_if(jobs.rows, std::back_inserter(measured), [&](const JobsCsvRow& row) {
+    if (!row.start) return false;
+    if (from && row.submit < Time{seconds(*from)}) return false;
+    return !until || row.submit < Time{seconds(*until)};
+  });
+  return measured;
+}
+
 }  // namespace ductile

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/time.hpp"
+#include "metrics/summary.hpp"
 #include "report/output_file.hpp"
 #include "simulation/observer.hpp"
 #include "simulation/power_figures.hpp"
@@ -67,5 +69,29 @@ struct JobsCsvRows {
 
 /// Reads such a file back, as it is sorted. Throws InputError.
 JobsCsvRows read_jobs_csv(const std::filesystem::path& path);
+
+/// Such files by number of job. The last ones are kept, up to so many rows: what draws a run and
+/// each comparison with it ask for the same ones.
+class JobsFiles {
+ public:
+  explicit JobsFiles(std::size_t most_rows = 1'000'000) : most_rows_(most_rows) {}
+
+  /// Throws InputError.
+  std::shared_ptr<const JobsCsvRows> of(const std::filesystem::path& path);
+  std::size_t read() const { return read_; }  // so many files
+
+ private:
+  struct Kept {
+    std::filesystem::path path;
+    std::shared_ptr<const JobsCsvRows> rows;
+  };
+
+  std::size_t most_rows_, read_ = 0;
+  std::vector<Kept> kept_{};  // who was asked for last at the end
+};
+
+/// Of a run the jobs that its figures are of: those that ran, and were submitted while it was
+/// measured.
+std::vector<JobsCsvRow> measured_jobs(const JobsCsvRows& jobs, const Summary& summary);
 
 }  // namespace ductile

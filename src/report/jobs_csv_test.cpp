@@ -60,5 +60,35 @@ TEST(JobsCsv, SaysWhatIsDamaged) {
   message("1,w,rigid,1,4,60,COMPLETED_KILLED,5,,1,1,3,4,4,in-order,\n", "jobs.csv:2: finish_time");
 }
 
+TEST(JobsFiles, KeepsTheLastOnesUpToSoManyRows) {
+  const std::string row = ",w,rigid,1,4,60,REJECTED,,,,,3,0,0,infeasible,\n";
+  const std::filesystem::path folder = testing::TempDir();
+  for (const char* const name : {"a.csv", "b.csv", "c.csv"}) {
+    std::ofstream(folder / name) << kNames << "2" << row << "1" << row;
+  }
+  JobsFiles files(4);
+  EXPECT_EQ(files.of(folder / "a.csv")->rows.front().job, 1u);
+  files.of(folder / "b.csv");
+  files.of(folder / "a.csv");
+  EXPECT_EQ(files.read(), 2u);
+  files.of(folder / "c.csv");  // no room for b any more
+  files.of(folder / "a.csv");
+  EXPECT_EQ(files.read(), 3u);
+  files.of(folder / "b.csv");
+  EXPECT_EQ(files.read(), 4u);
+}
+
+TEST(MeasuredJobs, RanAndCameInTheMeantime) {
+  const JobsCsvRows jobs = read_jobs_csv(
+      file_of("1,w,rigid,1,4,60,COMPLETED_SUCCESSFULLY,2,9,1,8,3,4,4,in-order,\n"
+              "2,w,rigid,2,4,60,COMPLETED_SUCCESSFULLY,9,12,7,10,3,4,4,in-order,\n"
+              "3,w,rigid,2,900,60,REJECTED,,,,,3,0,0,infeasible,\n"
+              "4,w,rigid,5,4,60,COMPLETED_SUCCESSFULLY,12,19,7,14,3,4,4,in-order,\n"));
+  EXPECT_EQ(measured_jobs(jobs, {}).size(), 3u);
+  const auto part = measured_jobs(jobs, {.measured_from_s = 2, .measured_until_s = 5});
+  ASSERT_EQ(part.size(), 1u);
+  EXPECT_EQ(part.front().job, 2u);
+}
+
 }  // namespace
 }  // namespace ductile

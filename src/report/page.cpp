@@ -17,6 +17,8 @@
 
 #include "report/comparison.hpp"
 #include "report/html.hpp"
+#include "report/job_classes.hpp"
+#include "report/jobs_csv.hpp"
 #include "report/page_bundle.hpp"
 #include "report/run_drawing.hpp"
 #include "report/run_folder.hpp"
@@ -52,8 +54,8 @@ std::vector<std::string> notes_of(std::span<const RunPage> runs,
   if (const auto& measured = runs.front().summary;
       measured.measured_from_s || measured.measured_until_s) {
     notes.push_back(
-        "The main figures are of a part of the run; distributions, classes, users and pictures are "
-        "of all jobs.");
+        "Figures and pictures of jobs are of those that were submitted in a part of the run; what "
+        "is drawn over time is whole, with that part marked.");
   }
   // A limit that does not move with the size is none that a job can keep when it is cut.
   std::string who;
@@ -113,6 +115,30 @@ OrderedJson json_of(const PolicyRuns& group, const std::vector<Column>& columns,
   return json;
 }
 
+OrderedJson json_of(const Classes& classes) {
+  return {{"bounds", classes.bounds}, {"names", classes.names}};
+}
+
+// Six digits that count: more than is shown, and of many users a third of the text.
+OrderedJson short_number(double value) {
+  return std::isfinite(value) ? OrderedJson(std::stod(fmt::format("{:.6g}", value)))
+                              : OrderedJson(nullptr);
+}
+
+OrderedJson json_of(const PartEffect& effect) {
+  OrderedJson json{{"group", effect.group}, {"jobs", effect.jobs}};
+  for (const auto& [name, its] :
+       {std::pair{"wait", &effect.wait}, std::pair{"turnaround", &effect.turnaround}}) {
+    json[name] = OrderedJson::array();
+    for (const double value :
+         {its->baseline, its->value, its->difference, its->difference_95.low,
+          its->difference_95.high, its->ratio, its->ratio_95.low, its->ratio_95.high}) {
+      json[name].push_back(short_number(value));
+    }
+  }
+  return json;
+}
+
 OrderedJson json_of(const Comparison& comparison) {
   OrderedJson json{{"baseline", comparison.baseline}, {"method", comparison.method}};
   const auto main = main_figure(comparison);
@@ -132,6 +158,17 @@ OrderedJson json_of(const Comparison& comparison) {
                             {"ratio_high", number_or_null(its.ratio_95.high)},
                             {"p", number_or_null(row.p)},
                             {"verdict", word(row.verdict)}});
+  }
+  json["classes"] = OrderedJson::array();
+  for (const PartEffect& effect : comparison.classes) {
+    OrderedJson& its = json["classes"].emplace_back(json_of(effect));
+    its["size"] = effect.size_class;
+    its["runtime"] = effect.runtime_class;
+  }
+  json["users"] = OrderedJson::array();
+  for (const PartEffect& effect : comparison.users) {
+    OrderedJson& its = json["users"].emplace_back(json_of(effect));
+    its["user"] = effect.part;
   }
   return json;
 }
@@ -199,11 +236,13 @@ std::string html_page(std::span<const RunPage> runs, std::size_t baseline) {
   data["drawn"] = OrderedJson::array();
   std::string workload;
   std::size_t rows_left = kMostRows;
+  JobsFiles files;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto number = static_cast<std::size_t>(groups[i].runs.front() - summaries.data());
     const RunPage& run = runs[number];
     if (run.path.empty() || !fs::exists(run.path / "jobs.csv")) continue;
-    RunDrawing drawing = draw_run(run.path, run.summary, rows_left / (groups.size() - i));
+    RunDrawing drawing = draw_run(run.path, run.summary, *files.of(run.path / "jobs.csv"),
+                                  rows_left / (groups.size() - i));
     rows_left -= std::min(rows_left, drawing.rows);
     if (workload.empty()) workload = drawing.workload;
     if (!drawing.is_whole) {
@@ -220,12 +259,24 @@ std::string html_page(std::span<const RunPage> runs, std::size_t baseline) {
     drawn["workload"] = place - workloads.begin();
     drawn.update(drawing.json);
   }
+  JobClasses classes;
+  if (const auto& drawn = data["drawn"]; !drawn.empty()) {
+    // Of the baseline, or where it is not drawn of the first one that is.
+    const auto of_baseline = std::ranges::find(
+        drawn, baseline, [](const OrderedJson& its) { return its["group"].get<std::size_t>(); });
+    const OrderedJson& its = of_baseline == drawn.end() ? drawn.front() : *of_baseline;
+    const RunPage& run = runs[its["run"].get<std::size_t>()];
+    classes =
+        classes_of(measured_jobs(*files.of(run.path / "jobs.csv"), run.summary), run.summary.nodes);
+  }
   data["comparison"] = nullptr;
   if (groups.size() > 1) {
-    const Comparison comparison = compare(runs, baseline, false);
+    const Comparison comparison = compare(runs, baseline, true, std::move(files));
     data["comparison"] = json_of(comparison);
     for (const std::string& note : comparison.notes) data["notes"].push_back(note);
+    if (!comparison.classes.empty()) classes = comparison.job_classes;
   }
+  data["classes"] = {{"sizes", json_of(classes.sizes)}, {"runtimes", json_of(classes.runtimes)}};
 
   const RunPage& first = runs.front();
   std::string title =

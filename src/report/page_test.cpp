@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/comparison.hpp"
 #include "report/run_folder.hpp"
 #include "support/small_run.hpp"
 
@@ -92,6 +93,35 @@ TEST(Page, HasTheRunsOfEachPolicy) {
   EXPECT_EQ(data["drawn"][1]["run"], 1);
   EXPECT_EQ(data["drawn"][1]["jobs"]["rows"], 3);
   EXPECT_EQ(data["workloads"].size(), 1U);
+}
+
+TEST(Page, HasTheEffectsOfTheComparison) {
+  const std::vector<RunPage> runs = {run_of("fcfs"), run_of("easy"), run_of("fcfs", 2),
+                                     run_of("easy", 2)};
+  const Comparison comparison = compare(runs, 1, true);
+  ASSERT_FALSE(comparison.classes.empty());
+  const nlohmann::json data = data_of(html_page(runs, 1));
+  EXPECT_EQ(data["classes"]["sizes"]["names"], comparison.job_classes.sizes.names);
+  EXPECT_EQ(data["classes"]["runtimes"]["bounds"], comparison.job_classes.runtimes.bounds);
+  const nlohmann::json& effects = data["comparison"]["classes"];
+  ASSERT_EQ(effects.size(), comparison.classes.size());
+  const PartEffect& effect = comparison.classes.back();
+  EXPECT_EQ(effects.back()["group"], effect.group);
+  EXPECT_EQ(effects.back()["size"], effect.size_class);
+  EXPECT_EQ(effects.back()["runtime"], effect.runtime_class);
+  EXPECT_EQ(effects.back()["jobs"], effect.jobs);
+  EXPECT_NEAR(effects.back()["turnaround"][2].get<double>(), effect.turnaround.difference, 1e-4);
+  EXPECT_EQ(data["comparison"]["users"][0]["user"], "7");
+}
+
+TEST(Page, OfOnePolicyHasClassesOfWhatWasMeasured) {
+  RunPage run = run_of("easy");
+  run.summary.measured_until_s = 1;
+  const nlohmann::json data = data_of(html_page({&run, 1}));
+  EXPECT_THAT(data["classes"]["sizes"]["names"], ElementsAre("1", "2", "> 2"));
+  EXPECT_THAT(data["classes"]["runtimes"]["names"], ElementsAre("all"));
+  EXPECT_EQ(data["drawn"][0]["measured"]["until_s"], 1);
+  EXPECT_THAT(data["notes"], testing::SizeIs(1));
 }
 
 TEST(Page, SaysWhatAReaderMustNotMiss) {

@@ -92,6 +92,18 @@ class Bars {
       {"job", "from", "until", "first", "last", "size", "reason", "for", "cores", "guest"}};
 };
 
+// Of nodes that are nobody else's; 0: they have different numbers of cores.
+std::uint64_t cores_per_node(const std::vector<Allocation>& held) {
+  std::uint64_t found = 0;
+  for (const Allocation& each : held) {
+    if (!each.cores || !each.shared.empty() || each.size == 0) continue;
+    const std::uint64_t its = *each.cores / each.size;
+    if (its * each.size != *each.cores || (found != 0 && found != its)) return 0;
+    found = its;
+  }
+  return found;
+}
+
 // The last state of each of equal intervals, where there are more than can be seen.
 std::vector<Sample> thinned(std::vector<Sample> samples) {
   if (samples.size() <= kMostSamples) return samples;
@@ -138,7 +150,7 @@ OrderedJson resizes_json(const fs::path& path, const Bars::Places& places) {
   std::vector<ResizeRow> resizes = read_resizes(path);
   std::ranges::stable_sort(resizes, {}, &ResizeRow::at);
   Packed table({"at", "until", "job", "before", "ordered", "after", "reason", "for", "outcome",
-                "first_size"});
+                "first_size", "cost"});
   for (const ResizeRow& row : resizes) {
     const std::int64_t job = place_of(row.job);
     if (job == kNone) continue;
@@ -146,7 +158,8 @@ OrderedJson resizes_json(const fs::path& path, const Bars::Places& places) {
     table.add({microseconds(row.at), microseconds(row.until.value_or(row.at)), job, row.before,
                row.ordered, row.after, table.word("reason", row.reason),
                row.for_job ? place_of(*row.for_job) : kNone,
-               table.word("outcome", word(row.outcome)), row.first_size});
+               table.word("outcome", word(row.outcome)), row.first_size,
+               row.cost ? row.cost->count() : kNone});
   }
   return table.json();
 }
@@ -213,16 +226,15 @@ OrderedJson choices_json(const fs::path& path) {
 
 }  // namespace
 
-RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t most_rows) {
+RunDrawing draw_run(const fs::path& folder, const Summary& summary, JobsCsvRows jobs,
+                    std::size_t most_rows) {
   RunDrawing drawing;
-  JobsCsvRows jobs = read_jobs_csv(folder / "jobs.csv");
   drawing.workload = jobs.workload;
   std::vector<Allocation> held;
   if (const fs::path path = folder / "allocations.csv"; fs::exists(path)) {
     held = read_allocations(path);
   }
 
-  std::ranges::sort(jobs.rows, {}, &JobsCsvRow::job);
   add_running(jobs.rows, held);
   std::unordered_map<std::uint64_t, std::size_t> rows;
   for (const Allocation& each : held) rows[each.job] += rows_of(each);
@@ -238,7 +250,7 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   jobs.rows.resize(shown);
 
   Packed submitted({"job", "submit", "size", "walltime", "user", "type", "runtime"});
-  Packed ran({"start", "end", "reason", "state", "start_nodes", "end_nodes"});
+  Packed ran({"start", "end", "reason", "state", "start_nodes", "end_nodes", "held_back"});
   Bars::Places places;
   for (const JobsCsvRow& row : jobs.rows) {
     places.emplace(row.job, static_cast<std::int64_t>(submitted.rows()));
@@ -248,7 +260,8 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
                    row.static_runtime ? row.static_runtime->count() : kNone});
     ran.add({row.start ? microseconds(*row.start) : kNone, row.end ? microseconds(*row.end) : kNone,
              ran.word("reason", row.reason), ran.word("state", row.state),
-             static_cast<std::int64_t>(row.start_nodes), static_cast<std::int64_t>(row.end_nodes)});
+             static_cast<std::int64_t>(row.start_nodes), static_cast<std::int64_t>(row.end_nodes),
+             row.start ? (*row.start - row.submit - row.waited).count() : 0});
   }
   Bars bars(places);
   std::ranges::stable_sort(held, {}, &Allocation::from);
@@ -260,8 +273,16 @@ RunDrawing draw_run(const fs::path& folder, const Summary& summary, std::size_t 
   OrderedJson& json = drawing.json;
   json["nodes"] = summary.nodes;
   json["makespan_s"] = summary.makespan_s;
+  if (summary.measured_from_s || summary.measured_until_s) {
+    const auto or_null = [](const std::optional<double>& at) {
+      return at ? OrderedJson(*at) : OrderedJson(nullptr);
+    };
+    json["measured"] = {{"from_s", or_null(summary.measured_from_s)},
+                        {"until_s", or_null(summary.measured_until_s)}};
+  }
   json["jobs"] = ran.json();
   json["allocations"] = bars.json();
+  json["cores_per_node"] = cores_per_node(held);
   if (const fs::path path = folder / "resizes.csv"; fs::exists(path)) {
     json["resizes"] = resizes_json(path, places);
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "metrics/summary.hpp"
+#include "report/jobs_csv.hpp"
 
 namespace ductile {
 
@@ -20,8 +21,9 @@ struct RunDrawing {
       true;  // else there were more rows than there may be, and the last jobs are missing
 };
 
-/// `most_rows`: of jobs and of what they held, in intervals of nodes. Throws InputError.
-RunDrawing draw_run(const std::filesystem::path& folder, const Summary& summary,
+/// `jobs`: of its jobs.csv, by number. `most_rows`: of jobs and of what they held, in intervals of
+/// nodes. Throws InputError.
+RunDrawing draw_run(const std::filesystem::path& folder, const Summary& summary, JobsCsvRows jobs,
                     std::size_t most_rows);
 
 }  // namespace ductile

@@ -1,16 +1,8 @@
 // The answer first: which policy is better, by how much, how sure; and the same as a picture.
-import type { Column, Difference, PageData } from "./data";
+import type { Column, Comparison, Difference, PageData } from "./data";
 import { details, el, folded, onWidth, svg, valueTable, type Child } from "./dom";
 import { change, decimalsFor, fixed, niceStep, short, tick as mark, unitFor } from "./units";
 
-/** The first of these that there is decides what "better" means. */
-const MAIN = [
-  "mean_turnaround_s",
-  "mean_wait_s",
-  "mean_bounded_slowdown",
-  "mean_slowdown",
-  "makespan_s",
-];
 const PICTURED = [
   "mean_wait_s",
   "mean_turnaround_s",
@@ -32,6 +24,14 @@ interface Dot {
 
 /** Of a figure that is 0 with the baseline there is no ratio. */
 const hasRatio = (row: Difference): row is Difference & { ratio: number } => row.ratio !== null;
+
+/** Clear if it were the only comparison. */
+const isOnlyAlone = (row: Difference): boolean =>
+  row.verdict === "open" && row.ratio_low !== null && (row.ratio_low > 1 || row.ratio_high! < 1);
+
+/** None where runs could not be paired: then there are the means. */
+const comparisonOf = (data: PageData): Comparison | null =>
+  data.comparison?.rows.some(hasRatio) ? data.comparison : null;
 
 const sure = (row: Difference): string =>
   row.ratio_low === null || row.ratio_high === null
@@ -57,7 +57,7 @@ function columnFor(data: PageData, key: string): Column {
 
 /** Key and place of the figures in the picture. */
 function pictured(data: PageData): Column[] {
-  const compared = data.comparison?.rows.map((row) => row.key);
+  const compared = comparisonOf(data)?.rows.map((row) => row.key);
   const useful = (column: Column) =>
     compared
       ? compared.includes(column.key)
@@ -72,20 +72,32 @@ function pictured(data: PageData): Column[] {
 
 const name = (data: PageData, group: number) => el("strong", {}, data.groups[group]!.policy);
 
-function withComparison(data: PageData): Child[] {
-  const comparison = data.comparison!;
+/** What decides which policy is better, and which one seems to be. */
+function headline(data: PageData) {
+  const comparison = comparisonOf(data);
+  if (!comparison) return null;
   const ratios = comparison.rows.filter(hasRatio);
-  const isMain = (row: Difference) => row.key === comparison.main;
-  const key = ratios.find(isMain)?.key ?? ratios[0]?.key;
-  if (key === undefined) return ["There is nothing to compare."];
+  const key = ratios.find((row) => row.key === comparison.main)?.key ?? ratios[0]!.key;
   const column = columnFor(data, key);
-  const rows = comparison.rows.filter(hasRatio).filter((row) => row.key === key);
+  const rows = ratios.filter((row) => row.key === key);
   const sign = column.better === "more" ? -1 : 1;
   const better = rows.filter((row) => row.verdict === "better");
   // One that is clearly better goes before one that may only seem to be.
   const best = [...(better.length > 0 ? better : rows)].sort(
     (a, b) => sign * (a.value - b.value),
   )[0]!;
+  return { comparison, ratios, key, column, rows, sign, better, best };
+}
+
+/** That of which the answer tells first; undefined: nothing is compared. */
+export function bestGroup(data: PageData): number | undefined {
+  return headline(data)?.best.group;
+}
+
+function sentence(data: PageData): Child[] {
+  const found = headline(data);
+  if (!found) return ["These runs cannot be compared; the notes say why."];
+  const { comparison, ratios, key, column, rows, sign, best } = found;
   const parts: Child[] = [];
   const base = name(data, comparison.baseline);
   if (best.verdict === "better") {
@@ -110,12 +122,20 @@ function withComparison(data: PageData): Child[] {
       ];
     });
     parts.push(others.length > 0 ? `; ${others.join(", ")}.` : ".");
-    const worse = rows.filter((row) => row.verdict === "worse").length;
-    const open = rows.filter((row) => row.verdict === "open").length;
+    const count = (verdict: string) => rows.filter((row) => row.verdict === verdict).length;
     if (rows.length > 1) {
+      const groups = [
+        [count("better"), "better than the baseline"],
+        [count("worse"), "worse"],
+        [count("open"), "not clearly either"],
+      ] as const;
       parts.push(
-        ` Of ${rows.length} policies ${better.length} ${better.length === 1 ? "is" : "are"} better` +
-          ` than the baseline by ${column.title}, ${worse} worse; of ${open} neither is clear.`,
+        ` By ${column.title}, of ${rows.length} policies `,
+        groups
+          .filter(([n]) => n > 0)
+          .map(([n, text], i) => `${n}${i === 0 ? (n === 1 ? " is" : " are") : ""} ${text}`)
+          .join(", "),
+        ".",
       );
     }
   } else if (rows.every((row) => row.low === null)) {
@@ -151,41 +171,6 @@ function withComparison(data: PageData): Child[] {
       ` by ${column.title}. The nearest is `,
       name(data, best.group),
       `: ${change(best.ratio)}${sure(best)}.`,
-    );
-  }
-  return parts;
-}
-
-function withoutComparison(data: PageData): Child[] {
-  const key = MAIN.find((k) => has(data, k));
-  if (!key) return [];
-  const place = data.columns.findIndex((column) => column.key === key);
-  const column = data.columns[place]!;
-  const values = data.groups
-    .map((group, i) => ({ i, v: group.means[place]![0], half: group.means[place]![1] }))
-    .filter((x): x is { i: number; v: number; half: number | null } => x.v !== null);
-  if (values.length < 2) return [];
-  const sorted = [...values].sort((a, b) => (column.better === "more" ? b.v - a.v : a.v - b.v));
-  const [best, next] = [sorted[0]!, sorted[1]!];
-  const base = values[0]!;
-  const unit = unitFor(column.unit, [best.v]);
-  const parts: Child[] = [
-    name(data, best.i),
-    ` has the best ${column.title}: ${short(best.v / unit.size)}\u00a0${unit.name}, `,
-  ];
-  const other = best.i === base.i ? next : base;
-  parts.push(`${change(best.v / other.v)} than `, name(data, other.i), ".");
-  if (values.every((x) => x.half === null)) {
-    parts.push(
-      " From one run each nothing can be said about how sure that is: run more seeds, or pieces of the log.",
-    );
-  } else {
-    const [low, high] = best.v < other.v ? [best, other] : [other, best];
-    const isApart = low.v + (low.half ?? 0) < high.v - (high.half ?? 0);
-    parts.push(
-      isApart
-        ? " Their 95\u00a0% intervals do not overlap."
-        : " Their 95\u00a0% intervals overlap: this may be chance.",
     );
   }
   return parts;
@@ -238,7 +223,7 @@ function panel(
   width: number,
   groups: number[],
 ): SVGSVGElement {
-  const ratios = data.comparison !== null;
+  const ratios = comparisonOf(data) !== null;
   const rowHeight = 22;
   const top = 6;
   const bottom = top + groups.length * rowHeight;
@@ -310,7 +295,7 @@ function panel(
       ),
     );
     if (!dot) {
-      if (ratios && group === data.comparison!.baseline) {
+      if (ratios && group === comparisonOf(data)!.baseline) {
         picture.append(
           svg("circle", { cx: axis.x(1), cy: y, r: 3.5, class: "mark base" }),
           svg("text", { x: axis.x(1) + 8, y: y + 4, class: "tick" }, "baseline"),
@@ -320,6 +305,8 @@ function panel(
     }
     const verdict = dot.verdict || "plain";
     if (dot.low !== null && dot.high !== null) {
+      if (axis.x(dot.low / unit.size) < left - 0.5)
+        picture.append(svg("path", { d: `M${left - 7},${y}l8,-4.5v9z`, class: `end ${verdict}` }));
       picture.append(
         svg("line", {
           x1: Math.max(left, axis.x(dot.low / unit.size)),
@@ -352,9 +339,9 @@ const percentText = (ratio: number) =>
     : `${ratio > 1 ? "+" : ""}${fixed((ratio - 1) * 100, Math.abs(ratio - 1) < 0.0995 ? 1 : 0)} %`;
 
 function dotsOf(data: PageData, column: Column): Dot[] {
-  if (data.comparison) {
-    return data.comparison.rows
-      .filter(hasRatio)
+  if (comparisonOf(data)) {
+    return comparisonOf(data)!
+      .rows.filter(hasRatio)
       .filter((row) => row.key === column.key)
       .map((row) => ({
         group: row.group,
@@ -384,8 +371,8 @@ function picture(data: PageData): HTMLElement {
   const columns = pictured(data);
   const all = data.groups.map((_, i) => i);
   let groups = all.length <= MANY + 1 ? all : all.slice(0, MANY);
-  if (data.comparison && !groups.includes(data.comparison.baseline))
-    groups.unshift(data.comparison.baseline);
+  const comparison = comparisonOf(data);
+  if (comparison && !groups.includes(comparison.baseline)) groups.unshift(comparison.baseline);
   const draws: (() => void)[] = [];
   const make = (column: Column) => {
     const figure = el("figure", { class: "dots" });
@@ -397,7 +384,7 @@ function picture(data: PageData): HTMLElement {
       el(
         "span",
         { class: "soft" },
-        data.comparison
+        comparison
           ? ""
           : unitFor(
               column.unit,
@@ -423,10 +410,10 @@ function picture(data: PageData): HTMLElement {
     el(
       "p",
       { class: "soft" },
-      data.comparison
+      comparison
         ? [
             "Ratio to ",
-            el("strong", {}, data.groups[data.comparison.baseline]!.policy),
+            el("strong", {}, data.groups[comparison.baseline]!.policy),
             ", with its 95\u00a0% interval; left of 1 is less.",
           ]
         : data.groups.some((group) => group.means.some(([, half]) => half !== null))
@@ -451,7 +438,7 @@ function picture(data: PageData): HTMLElement {
     );
     parts.push(more);
   }
-  if (data.comparison) {
+  if (comparison) {
     const key = (kind: string, text: string) =>
       el("span", { class: "key" }, el("i", { class: `dot ${kind}` }), text);
     parts.push(
@@ -460,7 +447,12 @@ function picture(data: PageData): HTMLElement {
         { class: "legend" },
         key("better", "clearly better"),
         key("worse", "clearly worse"),
-        key("open", "not clearly different"),
+        key(
+          "open",
+          comparison.rows.some(isOnlyAlone)
+            ? "not clearly different; where the interval excludes 1, not after correction for so many comparisons"
+            : "not clearly different",
+        ),
       ),
     );
   }
@@ -468,8 +460,9 @@ function picture(data: PageData): HTMLElement {
 }
 
 function values(data: PageData): HTMLElement | null {
-  if (!data.comparison) return null;
-  const rows = data.comparison.rows.map((row): Child[] => {
+  const comparison = comparisonOf(data);
+  if (!comparison) return null;
+  const rows = comparison.rows.map((row): Child[] => {
     const column = columnFor(data, row.key);
     const unit = unitFor(column.unit, [row.baseline, row.value]);
     const in_unit = (v: number | null) => (v === null ? "–" : short(v / unit.size));
@@ -532,11 +525,7 @@ export function answer(data: PageData): HTMLElement {
     "section",
     { id: "answer", "aria-label": "The answer" },
     many
-      ? el(
-          "p",
-          { class: "answer" },
-          data.comparison ? withComparison(data) : withoutComparison(data),
-        )
+      ? el("p", { class: "answer" }, sentence(data))
       : el(
           "p",
           { class: "answer" },

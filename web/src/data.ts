@@ -54,13 +54,15 @@ export interface Drawn {
   run: number;
   nodes: number;
   makespan_s: number;
+  /** Figures are of the jobs that were submitted in that time (null: from the beginning, to the end). */
+  measured?: { from_s: number | null; until_s: number | null };
   /**
    * Columns job, submit, size (asked for), walltime, user, type, and where they are known runtime
    * (static run time: at the size asked for). By job. Times here and below are in microseconds from
    * the zero of submit times. Place in `workloads`.
    */
   workload: number;
-  /** A row for each row of `workload`; columns start, end (-1: never ran), reason, state, start_nodes, end_nodes. */
+  /** A row for each row of `workload`; columns start, end (-1: never ran), reason, state, start_nodes, end_nodes, held_back (so long other jobs that it depends on kept it back: it did not wait for nodes). */
   jobs: Packed;
   /**
    * What jobs held: a row for each job, time and interval of nodes, by time. Columns job (row in
@@ -74,7 +76,7 @@ export interface Drawn {
   /**
    * Resizes that were ordered, by time. Columns at, until (its answer), job (row in `workload`), before,
    * ordered, after (size), reason, for (as above), outcome (words: done, partly, refused, lost),
-   * first_size (of the job, at its last start).
+   * first_size (of the job, at its last start), cost (nodes times microseconds; -1: not known).
    */
   resizes?: Packed;
   /** Columns at, held, idle, claimed, out (of service), pending, running, adaptive, and where there is any power, power_cap (mW; -1: none). A row holds until the next one. */
@@ -111,11 +113,41 @@ export interface Difference {
   verdict: "better" | "worse" | "open";
 }
 
+/** Baseline, value, difference, its interval, ratio, its interval; null: not known. Seconds. */
+export type Paired = [
+  baseline: number | null,
+  value: number | null,
+  difference: number | null,
+  low: number | null,
+  high: number | null,
+  ratio: number | null,
+  ratio_low: number | null,
+  ratio_high: number | null,
+];
+
+/** One policy against the baseline, in the means of a part of the jobs of all seeds. */
+export interface Effect {
+  group: number;
+  jobs: number;
+  wait: Paired;
+  turnaround: Paired;
+}
+
+/** Classes of values: each but the last ends at a bound, which is in it. */
+export interface Edges {
+  bounds: number[];
+  names: string[]; // one more
+}
+
 export interface Comparison {
   baseline: number; // group
   main: string | null; // key of the figure that decides what is better
   method: string; // a sentence: how the intervals were made
   rows: Difference[];
+  /** By places in `classes` of the page. */
+  classes: (Effect & { size: number; runtime: number })[];
+  /** Those first whose jobs gain or lose most time together. */
+  users: (Effect & { user: string })[];
 }
 
 export interface PageData {
@@ -125,6 +157,8 @@ export interface PageData {
   columns: Column[];
   runs: Run[];
   groups: Group[];
+  /** By size asked for, and by run time in seconds: static, or where it is not known that of the baseline. */
+  classes: { sizes: Edges; runtimes: Edges };
   workloads: Packed[];
   drawn: Drawn[]; // one for each group that has files
   comparison: Comparison | null;

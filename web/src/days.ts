@@ -125,7 +125,7 @@ export function perDay(runs: RunModel[], bars: (Bars | null)[]): HTMLElement | n
       el(
         "div",
         {},
-        el("h3", {}, "Mean bounded slowdown of the jobs that began"),
+        el("h3", {}, "Mean bounded slowdown of the jobs that began that day"),
         folded(
           all,
           6,

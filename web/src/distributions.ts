@@ -5,11 +5,10 @@ import {
   classRuntimes,
   MEASURES,
   quantile,
-  runtimeClasses,
-  sizeClasses,
   sortedValues,
   upperBound,
   value,
+  type JobClasses,
   type Measure,
   type RunModel,
 } from "./model";
@@ -26,13 +25,36 @@ const nameOf = (measure: Measure, v: number) =>
 const tickText = (measure: Measure, v: number) =>
   MEASURES[measure].unit === "s" ? roundDuration(v) : tick(v);
 
-/** Round values of a logarithmic axis. */
-function logTicks(measure: Measure, low: number, high: number): number[] {
+/** Round values of a logarithmic axis, those first that are named before others. */
+const TIME_TICKS = [1, 60, 3600, 86400, 864000, 8640000, 86400000, 10, 600, 36000];
+const PLAIN_TICKS = [1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7, 1e8, 2, 5];
+
+/** Those of which the labels have room, rising; `x` says where a value is. */
+function logTicks(
+  measure: Measure,
+  low: number,
+  high: number,
+  x: (v: number) => number,
+  room: number,
+  most = Infinity,
+): number[] {
+  const kept: number[] = [];
+  for (const v of MEASURES[measure].unit === "s" ? TIME_TICKS : PLAIN_TICKS) {
+    if (v < low || v > high || x(v) > most) continue;
+    if (kept.every((other) => Math.abs(x(other) - x(v)) >= room)) kept.push(v);
+  }
+  return kept.sort((a, b) => a - b);
+}
+
+/** Between them, without names. */
+function minorTicks(measure: Measure, low: number, high: number): number[] {
   const list =
     MEASURES[measure].unit === "s"
-      ? [1, 10, 60, 600, 3600, 36000, 86400, 864000, 8640000, 86400000, 864000000]
-      : [1, 2, 5, 10, 100, 1000, 10000, 100000, 1e6, 1e7];
-  return list.filter((v) => v >= low && v <= high);
+      ? [1, 60, 3600].flatMap((u) => [1, 2, 3, 4, 5, 10, 20, 30, 40, 50].map((v) => v * u))
+      : [];
+  for (let power = MEASURES[measure].unit === "s" ? 86400 : 1; power <= high; power *= 10)
+    for (let i = 1; i < 10; i++) list.push(i * power);
+  return [...new Set(list)].filter((v) => v >= low && v <= high);
 }
 
 interface Curves {
@@ -112,6 +134,12 @@ function cdf(runs: RunModel[], measure: Measure, shown: Set<RunModel>): [HTMLEle
     const width = holder.clientWidth;
     if (width === 0) return;
     plot?.destroy();
+    const x = (v: number) =>
+      (Math.log(v / data.low) / Math.log(data.high / data.low)) * (width - 58);
+    const named = logTicks(measure, data.low, data.high, x, 46, width - 74);
+    const splits = [...new Set([...named, ...minorTicks(measure, data.low, data.high)])].sort(
+      (a, b) => a - b,
+    );
     const ink = colour("soft");
     const grid = { stroke: colour("grid"), width: 1 };
     plot = new uPlot(
@@ -128,12 +156,12 @@ function cdf(runs: RunModel[], measure: Measure, shown: Set<RunModel>): [HTMLEle
         axes: [
           {
             stroke: ink,
-            grid,
-            ticks: grid,
+            grid: { ...grid, filter: (_, all) => all.map((v) => (named.includes(v) ? v : null)) },
+            ticks: { ...grid, size: 5, filter: (_, all) => all },
             font: "12px system-ui, sans-serif",
             size: 30,
-            splits: () => thin(logTicks(measure, data.low, data.high), data, width),
-            values: (_, ticks) => ticks.map((v) => tickText(measure, v)),
+            splits: () => splits,
+            values: (_, ticks) => ticks.map((v) => (named.includes(v) ? tickText(measure, v) : "")),
             filter: (_, splits) => splits,
           },
           {
@@ -232,20 +260,6 @@ function cdf(runs: RunModel[], measure: Measure, shown: Set<RunModel>): [HTMLEle
   ];
 }
 
-/** Without ticks whose labels would touch. */
-function thin(ticks: number[], data: Curves, width: number): number[] {
-  const kept: number[] = [];
-  let last = -Infinity;
-  for (const tick of ticks) {
-    const x = (Math.log(tick / data.low) / Math.log(data.high / data.low)) * (width - 60);
-    if (x - last > 48 && x < width - 76) {
-      kept.push(tick);
-      last = x;
-    }
-  }
-  return kept;
-}
-
 // ---- Boxes by class -----------------------------------------------------------------------------
 
 interface Box {
@@ -256,9 +270,12 @@ interface Box {
 
 const BOX_SHARES = [0.05, 0.25, 0.5, 0.75, 0.95] as const;
 
-function boxes(runs: RunModel[], baseline: RunModel, measure: Measure) {
-  const sizes = sizeClasses(baseline.drawn.nodes);
-  const times = runtimeClasses(classRuntimes(baseline, baseline));
+function boxes(
+  runs: RunModel[],
+  baseline: RunModel,
+  { sizes, runtimes: times }: JobClasses,
+  measure: Measure,
+) {
   const cells: Box[][][] = times.names.map(() => sizes.names.map(() => []));
   for (const run of runs) {
     const runtimes = classRuntimes(run, baseline);
@@ -277,10 +294,11 @@ function boxes(runs: RunModel[], baseline: RunModel, measure: Measure) {
       }),
     );
   }
-  return { sizes, times, cells };
+  return cells;
 }
 
-export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
+export function boxPlots(runs: RunModel[], baseline: RunModel, classes: JobClasses): HTMLElement {
+  const { sizes, runtimes: times } = classes;
   let measure: Measure = "wait";
   let shownRuns = runs.slice(0, MANY);
   const holder = el("div", { class: "svg-box" });
@@ -302,7 +320,7 @@ export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
   const draw = () => {
     const width = holder.clientWidth;
     if (width === 0) return;
-    const { sizes, times, cells } = boxes(shownRuns, baseline, measure);
+    const cells = boxes(shownRuns, baseline, classes, measure);
     const usedSizes = sizes.names
       .map((_, s) => s)
       .filter((s) => cells.some((row) => row[s]!.length > 0));
@@ -325,17 +343,8 @@ export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
       role: "img",
       "aria-label": `Boxes of ${MEASURES[measure].title} by size and run time; values are in the table below`,
     });
-    let ticks = logTicks(measure, least, most);
-    const room = Math.max(1, Math.floor(cell / 62));
-    while (ticks.length > room) ticks = ticks.filter((_, i) => i % 2 === 0);
-    // Labels as far from each other as they are long, also from those of the next class.
-    let lastX = -Infinity;
-    ticks = ticks.filter((at) => {
-      const place = x(0, at);
-      if (place - lastX < 52 || (at > least && place > left + cell - 46)) return false;
-      lastX = place;
-      return true;
-    });
+    // Labels do not touch those of the next class.
+    const ticks = logTicks(measure, least, most, (v) => x(0, v), 54, left + cell - 46);
     usedSizes.forEach((s, i) => {
       picture.append(
         svg(
@@ -403,7 +412,7 @@ export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
       svg(
         "text",
         { x: width - 8, y: height - 2, "text-anchor": "end", class: "tick" },
-        `${MEASURES[measure].title}, by factors of ten`,
+        `${MEASURES[measure].title}, logarithmic`,
       ),
     );
     holder.replaceChildren(picture);
@@ -474,7 +483,11 @@ export function boxPlots(runs: RunModel[], baseline: RunModel): HTMLElement {
   );
 }
 
-export function distributions(runs: RunModel[], baseline: RunModel): HTMLElement {
+export function distributions(
+  runs: RunModel[],
+  baseline: RunModel,
+  classes: JobClasses,
+): HTMLElement {
   const shown = new Set(runs.slice(0, MANY));
   const plots = CURVES.map((measure) => cdf(runs, measure, shown));
   const redraw = () => plots.forEach(([, draw]) => draw());
@@ -503,6 +516,6 @@ export function distributions(runs: RunModel[], baseline: RunModel): HTMLElement
       plots.map(([figure]) => figure),
     ),
     el("h3", {}, "By size and run time"),
-    boxPlots(runs, baseline),
+    boxPlots(runs, baseline, classes),
   );
 }

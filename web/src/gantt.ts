@@ -26,7 +26,7 @@ import {
   typeColour,
   type Rgb,
 } from "./theme";
-import { duration, exact, moment, momentTicks } from "./units";
+import { duration, exact, fixed, moment, momentTicks } from "./units";
 import { GUTTER, MARGIN, type TimeView } from "./view";
 
 const MANY = 6;
@@ -106,6 +106,13 @@ class Strip {
   private readonly holder: HTMLElement;
   private readonly marks = el("canvas", { class: "marks", "aria-hidden": "true" });
   private readonly tip = el("div", { class: "tip", hidden: true });
+  private readonly about: HTMLElement;
+  private readonly lastEnd: number;
+  private lastResize = NaN;
+  private timer = 0;
+  private gifts: { row: number; list: [from: number, to: number][] } | null = null;
+  /** Corners on the canvas. */
+  private chosen: [x0: number, y0: number, x1: number, y1: number] | null = null;
   private paint: Paint | null = null;
   private whole: Raster | null = null;
   private width = 0;
@@ -125,21 +132,13 @@ class Strip {
       `Nodes under ${run.name}: ${run.drawn.nodes} nodes, ${bars.rows} bars. Arrow keys move, plus and minus zoom, 0 shows all. Jobs are found by their number in the search above.`,
     );
     this.canvas.setAttribute("data-policy", run.name);
+    this.about = el("span", { class: "soft" });
+    this.lastEnd = bars.blockUntil.reduce((a, b) => Math.max(a, b), 0);
     this.holder = el("div", { class: "gantt-box" }, this.canvas, this.marks, this.tip);
     this.element = el(
       "figure",
       { class: "strip" },
-      el(
-        "figcaption",
-        {},
-        el("strong", {}, run.name),
-        " ",
-        el(
-          "span",
-          { class: "soft" },
-          `${run.drawn.nodes} nodes, makespan ${duration(run.drawn.makespan_s)}`,
-        ),
-      ),
+      el("figcaption", {}, el("strong", {}, run.name), " ", this.about),
       this.holder,
     );
     onWidth(this.holder, (width) => {
@@ -272,6 +271,7 @@ class Strip {
     this.drawn.getContext("2d")!.drawImage(canvas, 0, 0);
     this.drawnSpan = [view.from, view.until, this.shared.low, this.shared.high];
     this.drawMarks();
+    this.saySoon();
   }
 
   private drawRaster(context: CanvasRenderingContext2D, count: number, scale: number): void {
@@ -362,6 +362,7 @@ class Strip {
     context.textBaseline = "middle";
     context.textAlign = "left";
     const labels: [string, number, number, string][] = [];
+    const tags: [string, number, number, number][] = [];
     const leastTime = (least / this.plotWidth) * this.shared.view.span;
     const marks: [number, number, number, number, boolean, boolean][] = [];
     eachIn(bars, this.shared.view.from, this.shared.view.until, (i) => {
@@ -375,7 +376,19 @@ class Strip {
         const gapX = w > 3 ? 0.5 : 0;
         const gapY = h > 4 ? 0.5 : 0;
         context.fillRect(x, y + gapY, w - gapX, h - 2 * gapY);
-        if (bars.guest[i] && w > 2) this.hatch(context, x, y + gapY, w - gapX, h - 2 * gapY, edge);
+        if (bars.guest[i] && w > 2 && h > 6)
+          this.hatch(context, x, y + gapY, w - gapX, h - 2 * gapY, edge);
+      }
+      // Where parts are too low for numbers each job has its own lane for one across its nodes.
+      if (parts.length > 1 && parts[0]![3] <= 9) {
+        const [x, y, w, h] = this.box(i);
+        const high = bars.part(i) * h;
+        const top = y + (bars.offset![i]! / bars.coresPerNode) * h;
+        const text = String(run.workload.job[bars.job[i]!]!);
+        const left = Math.max(x, GUTTER);
+        if (high > 13 && text.length * 6.4 + 10 < Math.min(x + w, this.width - MARGIN) - left)
+          tags.push([text, left + 4, top + high / 2, k]);
+        return;
       }
       // Of shared nodes the first part that is in sight has the number.
       const seen = parts.find((part) => part[1] + part[3] > 6 && part[1] < this.height - 6);
@@ -385,10 +398,18 @@ class Strip {
         const text = String(run.workload.job[bars.job[i]!]!);
         const left = Math.max(x, GUTTER);
         const room = Math.min(x + w, this.width - MARGIN) - left;
-        if (text.length * 6.4 + 6 < room) {
+        // Beside the sign of a resize, which is at the beginning.
+        const last = h >= 8 && x >= GUTTER ? previous(bars, i) : -1;
+        const sign = last >= 0 && bars.size[last] !== bars.size[i] ? 8 : 0;
+        if (text.length * 6.4 + 6 + sign < room) {
           const all = this.box(i);
           const middle = parts.length > 1 ? y + h / 2 : all[1] + all[3] / 2;
-          labels.push([text, left + 3, Math.min(Math.max(middle, 6), this.height - 6), inks[k]!]);
+          labels.push([
+            text,
+            left + 3 + sign,
+            Math.min(Math.max(middle, 6), this.height - 6),
+            inks[k]!,
+          ]);
         }
       }
       if (w > 2) {
@@ -426,6 +447,12 @@ class Strip {
       }
       context.closePath();
       context.fill();
+    }
+    for (const [text, x, y, k] of tags) {
+      context.fillStyle = fills[k]!;
+      context.fillRect(x - 3, y - 7, context.measureText(text).width + 6, 14);
+      context.fillStyle = inks[k]!;
+      context.fillText(text, x, y);
     }
     for (const [text, x, y, ink] of labels) {
       context.fillStyle = ink;
@@ -496,6 +523,25 @@ class Strip {
         context.fillText(text, x0 + 5, y0 + 3);
       }
     };
+    const part = this.run.drawn.measured;
+    if (part) {
+      const right = this.width - MARGIN;
+      const edges: [number | null, boolean][] = [
+        [part.from_s, true],
+        [part.until_s, false],
+      ];
+      for (const [at, isBegin] of edges) {
+        if (at === null) continue;
+        const x = Math.max(GUTTER, Math.min(right, this.x(at)));
+        context.globalAlpha = 0.6;
+        context.fillStyle = colour("veil");
+        if (isBegin) context.fillRect(GUTTER, 0, x - GUTTER, this.height);
+        else context.fillRect(x, 0, right - x, this.height);
+        context.globalAlpha = 1;
+        context.fillStyle = colour("ink");
+        context.fillRect(Math.round(x), 0, 1, this.height);
+      }
+    }
     for (const r of this.run.drawn.outages ?? []) {
       mark(r.from_s, r.until_s, r.first, r.last, r.state, colour("outage"), false);
     }
@@ -524,6 +570,8 @@ class Strip {
     context.clip();
     for (const job of new Set([this.shared.hovered, this.shared.selected]))
       this.outline(context, job);
+    this.drawGifts(context);
+    this.drawChosen(context);
     context.restore();
   }
 
@@ -543,6 +591,113 @@ class Strip {
     }
   }
 
+  /** Of the chosen job: arrows from jobs that were shrunk for it, and to those it was shrunk for. */
+  private drawGifts(context: CanvasRenderingContext2D): void {
+    const row = this.shared.selected < 0 ? undefined : this.run.workload.row(this.shared.selected);
+    if (row === undefined) return;
+    const { bars, run } = this;
+    if (this.gifts?.row !== row) {
+      const list: [from: number, to: number][] = [];
+      for (let i = 0; i < bars.rows; i++) {
+        const other = bars.forJob[i]!;
+        if (other < 0 || (other !== row && bars.job[i] !== row)) continue;
+        const start = run.start[other]!;
+        const last = previous(bars, i);
+        if (last < 0 || bars.size[last]! <= bars.size[i]! || start < bars.from[i]!) continue;
+        // One arrow for a resize: from its last part to the first one of who profits.
+        const end = list[list.length - 1];
+        if (end && bars.job[end[0]] === bars.job[i] && bars.from[end[0]] === bars.from[i]) continue;
+        for (let k = bars.jobStart[other]!; k < bars.jobStart[other + 1]!; k++) {
+          if (bars.from[bars.ofJob[k]!] !== start) continue;
+          list.push([i, bars.ofJob[k]!]);
+          break;
+        }
+      }
+      this.gifts = { row, list };
+    }
+    for (const [from, to] of this.gifts.list) {
+      const middle = (i: number) => {
+        const [, y, , h] = this.box(i);
+        return Math.max(4, Math.min(this.height - 4, y + h / 2));
+      };
+      const [x0, x1] = [this.x(bars.from[from]!), this.x(bars.from[to]!)];
+      const [y0, y1] = [middle(from), middle(to)];
+      const bend = Math.max(18, (x1 - x0) / 3);
+      const left = x1 - 7;
+      for (const [ink, width] of [
+        [colour("plot"), 5],
+        [colour("accent"), 2],
+      ] as const) {
+        context.strokeStyle = ink;
+        context.fillStyle = ink;
+        context.lineWidth = width;
+        context.beginPath();
+        context.moveTo(x0, y0);
+        context.bezierCurveTo(x0 + bend, y0, left - bend, y1, left, y1);
+        context.stroke();
+        context.beginPath();
+        context.moveTo(x1 + width / 4, y1);
+        context.lineTo(left - 1, y1 - 3 - width / 2);
+        context.lineTo(left - 1, y1 + 3 + width / 2);
+        context.closePath();
+        context.fill();
+      }
+    }
+  }
+
+  /** What is being chosen with the mouse. */
+  private drawChosen(context: CanvasRenderingContext2D): void {
+    if (!this.chosen) return;
+    const [x0, y0, x1, y1] = this.chosen;
+    context.fillStyle = colour("accent");
+    context.strokeStyle = colour("accent");
+    context.lineWidth = 1.5;
+    context.globalAlpha = 0.18;
+    context.fillRect(x0, y0, x1 - x0, y1 - y0);
+    context.globalAlpha = 1;
+    context.strokeRect(x0, y0, x1 - x0, y1 - y0);
+  }
+
+  /** What is in view, in figures: how much of the nodes was held, by how many jobs. */
+  private say(): void {
+    const { bars } = this;
+    const { view } = this.shared;
+    const run = this.run.drawn;
+    const begin = Math.max(view.from, bars.from[0] ?? 0);
+    const end = Math.min(view.until, Math.max(begin + 1e-9, this.lastEnd));
+    let held = 0;
+    let resizes = 0;
+    const jobs = new Set<number>();
+    eachIn(bars, begin, end, (i) => {
+      const nodes = Math.min(bars.last[i]! + 1, this.end) - Math.max(bars.first[i]!, this.begin);
+      if (nodes <= 0) return;
+      const time = Math.min(bars.until[i]!, end) - Math.max(bars.from[i]!, begin);
+      held += nodes * time * bars.part(i);
+      jobs.add(bars.job[i]!);
+      if (bars.from[i]! < begin || bars.from[i] === this.run.start[bars.job[i]!]) return;
+      const last = previous(bars, i);
+      // Of a resize one row counts, the first one of its job at that time.
+      if (last < 0 || bars.size[last] === bars.size[i]) return;
+      const key = bars.job[i]! + bars.from[i]! * 1e-3;
+      if (key !== this.lastResize) resizes++;
+      this.lastResize = key;
+    });
+    this.lastResize = NaN;
+    const share = (100 * held) / ((this.end - this.begin) * Math.max(1e-9, end - begin));
+    const parts = [
+      `${run.nodes} nodes, makespan ${duration(run.makespan_s)}; in view: ${fixed(jobs.size, 0)} jobs`,
+      `${fixed(Math.min(100, share), 1)}\u00a0% held`,
+    ];
+    if (resizes > 0) parts.push(`${fixed(resizes, 0)} resize${resizes === 1 ? "" : "s"}`);
+    this.about.textContent = parts.join(", ");
+  }
+
+  /** When nothing has moved for a while. */
+  private saySoon(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.say(), 180);
+  }
+
   private drawAxes(context: CanvasRenderingContext2D): void {
     const ink = colour("soft");
     context.font = "11px system-ui, sans-serif";
@@ -552,9 +707,15 @@ class Strip {
     const count = this.end - this.begin;
     const step = Math.max(1, Math.pow(2, Math.ceil(Math.log2((count * 18) / this.height))));
     for (let node = Math.ceil(this.begin / step) * step; node < this.end; node += step) {
-      const y = this.y(node + Math.min(0.5, step / 2));
-      if (y > 5 && y < this.height - 4) context.fillText(String(node), GUTTER - 6, y);
+      const y = Math.max(6, this.y(node + Math.min(0.5, step / 2)));
+      if (y < this.height - 4) context.fillText(String(node), GUTTER - 6, y);
     }
+    context.save();
+    context.translate(9, this.height / 2);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "center";
+    context.fillText("node", 0, 0);
+    context.restore();
   }
 
   // ---- What people do with it -------------------------------------------------------------------
@@ -611,6 +772,11 @@ class Strip {
       pointers.set(event.pointerId, event);
       canvas.setPointerCapture(event.pointerId);
       moved = 0;
+      if (event.shiftKey) {
+        const place = canvas.getBoundingClientRect();
+        const [x, y] = [event.clientX - place.left, event.clientY - place.top];
+        this.chosen = [x, y, x, y];
+      }
     });
     canvas.addEventListener("pointermove", (event) => {
       const last = pointers.get(event.pointerId);
@@ -622,7 +788,13 @@ class Strip {
         return;
       }
       const { view } = shared;
-      if (pointers.size === 1) {
+      if (this.chosen) {
+        const place = canvas.getBoundingClientRect();
+        this.chosen[2] = event.clientX - place.left;
+        this.chosen[3] = event.clientY - place.top;
+        this.tip.hidden = true;
+        this.drawMarks();
+      } else if (pointers.size === 1) {
         const [dx, dy] = [event.clientX - last.clientX, event.clientY - last.clientY];
         moved += Math.abs(dx) + Math.abs(dy);
         if (moved > 3) {
@@ -645,6 +817,13 @@ class Strip {
     });
     const up = (event: PointerEvent) => {
       if (!pointers.delete(event.pointerId)) return;
+      if (this.chosen) {
+        const [x0, y0, x1, y1] = this.chosen;
+        this.chosen = null;
+        this.drawMarks();
+        if (event.type === "pointerup" && Math.abs(x1 - x0) > 4) this.zoomTo(x0, y0, x1, y1);
+        return;
+      }
       if (event.type === "pointerup" && moved <= 3) {
         const i = this.barUnder(event);
         if (i >= 0) shared.open(this.run.workload.job[this.bars.job[i]!]!);
@@ -694,6 +873,10 @@ class Strip {
         ArrowRight: () => view.pan(0.15),
         ArrowUp: () => panNodes(shared, -0.15 * (shared.high - shared.low)),
         ArrowDown: () => panNodes(shared, 0.15 * (shared.high - shared.low)),
+        a: () => view.pan(-0.15),
+        d: () => view.pan(0.15),
+        w: () => view.zoom(1.6),
+        s: () => view.zoom(1 / 1.6),
         "+": () => view.zoom(1.6),
         "=": () => view.zoom(1.6),
         "-": () => view.zoom(1 / 1.6),
@@ -709,6 +892,22 @@ class Strip {
       event.preventDefault();
       action();
     });
+  }
+
+  /** To a part of the canvas; of nodes only where it is higher than a slip of the hand. */
+  private zoomTo(x0: number, y0: number, x1: number, y1: number): void {
+    const { shared } = this;
+    const [from, until] = [this.timeAt(Math.min(x0, x1)), this.timeAt(Math.max(x0, x1))];
+    if (Math.abs(y1 - y0) > 12) {
+      const at = (y: number) =>
+        shared.low +
+        (Math.max(0, Math.min(this.height, y)) / this.height) * (shared.high - shared.low);
+      const [low, high] = [at(Math.min(y0, y1)), at(Math.max(y0, y1))];
+      const span = Math.max(high - low, 2 / this.run.drawn.nodes);
+      shared.low = Math.max(0, Math.min(low, 1 - span));
+      shared.high = Math.min(1, shared.low + span);
+    }
+    shared.view.set(from, until);
   }
 
   /** The job nearest to the middle of what is shown: for those without a mouse. */
@@ -908,6 +1107,15 @@ export function ganttSection(
           "out of service",
         ),
       );
+    if (some.some((run) => run.drawn.measured))
+      keys.push(
+        el(
+          "span",
+          { class: "key" },
+          el("i", { class: "veil" }),
+          "not measured: no figures of these",
+        ),
+      );
     if (some.some((run) => run.drawn.reservations?.length))
       keys.push(el("span", { class: "key" }, el("i", { class: "dashed" }), "reservation"));
     legend.replaceChildren();
@@ -964,19 +1172,35 @@ export function ganttSection(
     el(
       "p",
       { class: "soft hint" },
-      "All policies on one time axis. Drag to move; ",
+      "All policies on one time axis. Drag to move, ",
       el("kbd", {}, "Ctrl"),
-      " and the wheel, or the wheel after a click, to zoom; ",
-      el("kbd", {}, "Shift"),
-      " and the wheel to zoom into nodes. With the keyboard: ",
-      el("kbd", {}, "← →"),
-      " ",
-      el("kbd", {}, "+ −"),
-      " ",
-      el("kbd", {}, "0"),
-      ", ",
-      el("kbd", {}, "[ ]"),
-      " for nodes. A click on a job tells its story.",
+      " and the wheel to zoom. A click on a job tells its story.",
+    ),
+    details(
+      "All keys",
+      el(
+        "dl",
+        { class: "keys" },
+        (
+          [
+            [["Ctrl", "wheel"], "zoom; after a click into the chart the wheel alone"],
+            [["Shift", "wheel"], "zoom into nodes"],
+            [["Shift", "drag"], "zoom to what is chosen"],
+            [["A", "D", "←", "→"], "earlier, later"],
+            [["W", "S", "+", "−"], "zoom in, out"],
+            [["↑", "↓", "[", "]"], "other nodes, more of them, fewer"],
+            [["0", "Home", "End"], "all, the beginning, the end"],
+            [["Enter"], "the story of the job in the middle"],
+          ] as [string[], string][]
+        ).map(([keys, what]) => [
+          el(
+            "dt",
+            {},
+            keys.map((key) => [el("kbd", {}, key), " "]),
+          ),
+          el("dd", {}, what),
+        ]),
+      ),
     ),
     el("div", {}, head, box),
     list(some, bars, view),

@@ -1,5 +1,5 @@
 // The runs as the page works with them: tables unpacked, times in seconds.
-import type { Column, Drawn, Group, PageData } from "./data";
+import type { Column, Drawn, Edges, Group, PageData } from "./data";
 import { breath, seconds, unpack, type Numbers, type Table } from "./unpack";
 
 export interface Workload {
@@ -11,8 +11,8 @@ export interface Workload {
   user: Numbers;
   type: Numbers;
   types: string[];
-  /** Static run time, where the data has it. */
-  runtime: Float64Array | null;
+  /** Static run time; -1: not known. */
+  runtime: Float64Array;
   /** By the number of a job. */
   row(job: number): number | undefined;
 }
@@ -33,6 +33,8 @@ export interface RunModel {
   states: string[];
   startNodes: Numbers;
   endNodes: Numbers;
+  /** So long jobs that it depends on kept it back. */
+  heldBack: Float64Array;
 }
 
 export type Measure = "wait" | "turnaround" | "slowdown" | "runtime";
@@ -47,16 +49,25 @@ export const MEASURES: Record<Measure, { title: string; unit: string; better: st
 /** That long a job is taken to run at least, where its slowdown is bounded. */
 const BOUND_S = 10;
 
-/** What came of a job in a run; NaN where it never ran to an end. */
+/** Whether figures are of this job, too. */
+export function isMeasured(run: RunModel, row: number): boolean {
+  const part = run.drawn.measured;
+  if (!part) return true;
+  const submit = run.workload.submit[row]!;
+  return submit >= (part.from_s ?? -Infinity) && submit < (part.until_s ?? Infinity);
+}
+
+/** What came of a job in a run; NaN where it never ran to an end, or was not measured. */
 export function value(run: RunModel, row: number, measure: Measure): number {
   const start = run.start[row]!;
   const end = run.end[row]!;
-  if (start < 0 || end < 0) return NaN;
-  const submit = run.workload.submit[row]!;
+  if (start < 0 || end < 0 || !isMeasured(run, row)) return NaN;
+  const submit = run.workload.submit[row]! + run.heldBack[row]!;
   if (measure === "wait") return start - submit;
   if (measure === "turnaround") return end - submit;
   if (measure === "runtime") return end - start;
-  const runtime = run.workload.runtime?.[row] ?? end - start;
+  const known = run.workload.runtime[row]!;
+  const runtime = known >= 0 ? known : end - start;
   return Math.max(1, (end - submit) / Math.max(runtime, BOUND_S));
 }
 
@@ -73,7 +84,7 @@ async function workload(packed: Parameters<typeof unpack>[0]): Promise<Workload>
     user: table.get("user"),
     type: table.get("type"),
     types: table.words.type ?? ["rigid"],
-    runtime: table.has("runtime") ? seconds(table.get("runtime")) : null,
+    runtime: seconds(table.get("runtime")),
     row: (number) => {
       if (!rows) {
         rows = new Map();
@@ -106,6 +117,7 @@ export async function runsOf(data: PageData): Promise<RunModel[]> {
       states: jobs.words.state ?? [],
       startNodes: jobs.get("start_nodes"),
       endNodes: jobs.get("end_nodes"),
+      heldBack: seconds(jobs.get("held_back")),
     });
     await breath();
   }
@@ -135,9 +147,9 @@ export interface Classes {
   of(value: number): number;
 }
 
-function classes(bounds: number[], name: (low: number, high: number) => string): Classes {
+export function classesOf({ bounds, names }: Edges): Classes {
   return {
-    names: [...bounds, Infinity].map((high, i) => name(i === 0 ? -Infinity : bounds[i - 1]!, high)),
+    names,
     of: (v) => {
       let i = 0;
       while (i < bounds.length && v > bounds[i]!) i++;
@@ -146,55 +158,13 @@ function classes(bounds: number[], name: (low: number, high: number) => string):
   };
 }
 
-/** Sizes: 1, and powers of two from which there are about five classes up to the machine. */
-export function sizeClasses(nodes: number): Classes {
-  const bounds = [1];
-  const factor = nodes <= 32 ? 2 : nodes <= 512 ? 4 : nodes <= 8192 ? 8 : 16;
-  for (let bound = factor; bound < nodes / 2 + 1 && bounds.length < 6; bound *= factor) {
-    bounds.push(bound);
-  }
-  return classes(bounds, (low, high) => {
-    if (low === -Infinity) return "1";
-    if (high === Infinity) return `> ${low}`;
-    return low + 1 === high ? `${high}` : `${low + 1}–${high}`;
-  });
+export interface JobClasses {
+  sizes: Classes;
+  runtimes: Classes;
 }
 
-const RUN_TIMES: [number, string][] = [
-  [1, "1 s"],
-  [10, "10 s"],
-  [60, "1 min"],
-  [600, "10 min"],
-  [3600, "1 h"],
-  [14400, "4 h"],
-  [43200, "12 h"],
-  [86400, "1 day"],
-  [604800, "1 week"],
-];
-
-/** Run times: round bounds of which each class has one job in fifty at least. */
-export function runtimeClasses(values: Float64Array): Classes {
-  const sorted = values.filter((v) => v >= 0).sort();
-  const least = sorted.length / 50;
-  const bounds: [number, string][] = [];
-  let before = 0;
-  for (const bound of RUN_TIMES) {
-    const place = upperBound(sorted, bound[0]);
-    if (place - before >= least && sorted.length - place >= least) {
-      bounds.push(bound);
-      before = place;
-    }
-  }
-  const text = new Map(bounds);
-  return classes(
-    bounds.map(([s]) => s),
-    (low, high) => {
-      if (low === -Infinity && high === Infinity) return "all";
-      if (low === -Infinity) return `≤ ${text.get(high)}`;
-      if (high === Infinity) return `> ${text.get(low)}`;
-      return `${text.get(low)} – ${text.get(high)}`;
-    },
-  );
+export function jobClasses(data: PageData): JobClasses {
+  return { sizes: classesOf(data.classes.sizes), runtimes: classesOf(data.classes.runtimes) };
 }
 
 /** How many of a sorted list are at most `v`. */
@@ -234,9 +204,10 @@ export function sortedValues(run: RunModel, measure: Measure): Float64Array {
  * baseline, so that a job is in the same class under all policies.
  */
 export function classRuntimes(run: RunModel, baseline: RunModel): Float64Array {
-  if (run.workload.runtime) return run.workload.runtime;
   const there = rowsIn(run, baseline);
   return Float64Array.from({ length: run.workload.jobs }, (_, row) => {
+    const known = run.workload.runtime[row]!;
+    if (known >= 0) return known;
     const other = there(row);
     return other < 0 || baseline.start[other]! < 0
       ? -1

@@ -2,7 +2,7 @@
 // The report: takes the place of the plain page and draws it part by part, so that the answer is
 // there at once and nothing waits for the largest picture.
 import { barsOf, type Bars } from "./bars";
-import { answer } from "./compare";
+import { answer, bestGroup } from "./compare";
 import type { PageData } from "./data";
 import { perDay } from "./days";
 import { distributions } from "./distributions";
@@ -11,12 +11,13 @@ import { fairness } from "./fairness";
 import { figuresSection } from "./figures";
 import { ganttSection, timeButtons, type Gantt } from "./gantt";
 import { heatmaps } from "./heatmap";
-import { baselineOf, beginOf, runsOf, type RunModel } from "./model";
+import { baselineOf, beginOf, jobClasses, runsOf, type RunModel } from "./model";
 import { resizeSection, resizesOf, type Resizes } from "./resizes";
 import { seriesOf, seriesSection, type SeriesOfRun } from "./series";
 import { storyPanel } from "./story";
 import { mainTable } from "./table";
 import { themeButton } from "./theme";
+import { fixed } from "./units";
 import { breath } from "./unpack";
 import { TimeView } from "./view";
 
@@ -93,8 +94,9 @@ async function drawRuns(
   const runs = await runsOf(data);
   const baseline = baselineOf(data, runs);
   mark("jobs");
-  await show(distributions(runs, runs[baseline]!));
-  if (runs.length > 1) await show(heatmaps(runs, baseline));
+  const classes = jobClasses(data);
+  await show(distributions(runs, runs[baseline]!, classes));
+  if (runs.length > 1) await show(heatmaps(runs, baseline, classes, data.comparison));
 
   const series: (SeriesOfRun | null)[] = await each(runs, "The series", problems, seriesOf);
   const bars: (Bars | null)[] = await each(runs, "What jobs held", problems, barsOf);
@@ -140,18 +142,30 @@ async function drawRuns(
   const gantt: Gantt = ganttSection(runs, bars, view, (job) => open(job), story.element);
   await show(gantt.element);
   mark("gantt");
-  await show(fairness(runs, baseline));
-  await show(resizeSection(runs, resizes));
+  const best = runs.findIndex((run) => run.drawn.group === bestGroup(data));
+  await show(fairness(runs, baseline, best, data.comparison));
+  await show(resizeSection(runs, resizes, classes));
 }
 
 function subtitle(data: PageData): string {
   const seeds = new Set(data.runs.map((run) => run.seed)).size;
-  const parts = [
-    `Workload ${data.workload}`,
-    `${data.groups.length} ${data.groups.length === 1 ? "policy" : "policies"}`,
-  ];
-  if (seeds > 1) parts.push(`${seeds} seeds each; pictures are of the first`);
-  return `${parts.join(", ")}.`;
+  const figure = (key: string) => {
+    const known = data.runs.filter((run) => run.figures);
+    const values = new Set(known.map((run) => run.figures![key]));
+    const value = [...values][0];
+    return values.size === 1 && typeof value === "number" ? value : null;
+  };
+  const [jobs, nodes] = [figure("jobs"), figure("nodes")];
+  const parts: string[] = [];
+  if (jobs !== null) parts.push(`${fixed(jobs, 0)} jobs`);
+  if (nodes !== null) parts.push(`${fixed(nodes, 0)} nodes`);
+  parts.push(
+    seeds > 1
+      ? `${seeds} seeds; pictures of single jobs are of the first`
+      : `seed ${data.runs[0]?.seed}`,
+  );
+  const text = parts.join(", ");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 const source = document.getElementById("data");

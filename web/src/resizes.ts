@@ -1,7 +1,7 @@
 // Resizes: how many, why, what they cost, and who gave to whom.
 import type { Bars } from "./bars";
 import { details, el, folded, scroller, select, valueTable, type Child } from "./dom";
-import { sizeClasses, type RunModel } from "./model";
+import type { JobClasses, RunModel } from "./model";
 import { fixed, short, unitFor } from "./units";
 import { seconds, unpack, type Numbers } from "./unpack";
 
@@ -22,6 +22,8 @@ export interface Resizes {
   forJob: Numbers;
   outcome: Numbers;
   outcomes: string[];
+  /** Node seconds; null: not known here. */
+  cost: Float64Array | null;
   ofJob(row: number): number[];
 }
 
@@ -42,6 +44,7 @@ export async function resizesOf(run: RunModel, bars: Bars | null): Promise<Resiz
     forJob: table.get("for"),
     outcome: table.get("outcome"),
     outcomes: table.words.outcome ?? [],
+    cost: table.has("cost") ? seconds(table.get("cost")).map((v) => Math.max(v, 0)) : null,
   });
 }
 
@@ -73,6 +76,7 @@ function fromBars(bars: Bars): Resizes {
     forJob: pick(bars.forJob),
     outcome: new Int32Array(order.length),
     outcomes: ["done"],
+    cost: null,
   });
 }
 
@@ -132,7 +136,7 @@ function summary(runs: RunModel[], all: (Resizes | null)[]): HTMLElement {
       fixed(jobs.size, 0),
       fixed(nodes, 0),
       cost === null ? "–" : short(cost / unit.size),
-      cost === null || expands + shrinks === 0 ? "–" : costEach(cost / (expands + shrinks)),
+      cost === null || expands + shrinks === 0 ? "–" : nodeTime(cost / (expands + shrinks)),
       rest.join(", ") || "–",
     ];
   });
@@ -155,12 +159,13 @@ function summary(runs: RunModel[], all: (Resizes | null)[]): HTMLElement {
   );
 }
 
-function costEach(node_s: number): string {
+function nodeTime(node_s: number): string {
   const unit = unitFor("node s", [node_s]);
-  return `${short(node_s / unit.size)} ${unit.name}`;
+  return `${short(node_s / unit.size)}\u00a0${unit.name}`;
 }
 
 type Kind = "size" | "type";
+type Amount = "count" | "cost";
 
 interface Naming {
   names: string[];
@@ -170,13 +175,12 @@ interface Naming {
 }
 
 /** Classes of jobs by the size they first had, or by their type. */
-function naming(run: RunModel, kind: Kind): Naming {
+function naming(run: RunModel, kind: Kind, { sizes }: JobClasses): Naming {
   const { workload } = run;
   if (kind === "type") {
     const of = (row: number) => workload.type[row]!;
     return { names: workload.types, of, ofResize: (its, i) => of(its.job[i]!) };
   }
-  const sizes = sizeClasses(run.drawn.nodes);
   const of = (row: number) => sizes.of(run.startNodes[row]! || workload.size[row]!);
   return {
     names: sizes.names.map((name) => (name === "1" ? "1 node" : `${name} nodes`)),
@@ -185,13 +189,14 @@ function naming(run: RunModel, kind: Kind): Naming {
   };
 }
 
-/** A table of counts as shares of all, shaded by how many. */
+/** A table of counts, or amounts that `text` words, as shares of all, shaded by how much. */
 function shares(
   caption: string,
   corner: string,
   rows: string[],
   columns: string[],
   counts: number[][],
+  text = (n: number) => fixed(n, 0),
 ): HTMLElement | null {
   const all = counts.flat().reduce((sum, n) => sum + n, 0);
   if (all === 0) return null;
@@ -205,14 +210,14 @@ function shares(
       ? el("td", { class: "none" }, "")
       : el(
           "td",
-          { style: style(n), title: `${n} of ${all}` },
+          { style: style(n), title: `${text(n)} of ${text(all)}` },
           el("b", {}, `${((100 * n) / all).toFixed(1)}\u00a0%`),
-          el("small", {}, fixed(n, 0)),
+          el("small", {}, text(n)),
         );
   return el(
     "table",
     { class: "heat", style: `--columns: ${usedColumns.length}` },
-    el("caption", {}, caption, " ", el("span", { class: "soft" }, `of ${fixed(all, 0)}`)),
+    el("caption", {}, caption, " ", el("span", { class: "soft" }, `of ${text(all)}`)),
     el(
       "thead",
       {},
@@ -238,16 +243,92 @@ function shares(
   );
 }
 
-function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
-  const classes = naming(run, kind);
+/** How many for each reason, and what they cost. */
+function byReason(runs: RunModel[], all: (Resizes | null)[]): HTMLElement {
+  const share = (part: number, whole: number, kind: string) => {
+    if (!(whole > 0)) return el("td", {}, "–");
+    const percent = ((100 * part) / whole).toFixed(1);
+    return el("td", { class: `share ${kind}`, style: `--share: ${percent}%` }, `${percent}\u00a0%`);
+  };
+  const rows = runs.flatMap((run) => {
+    const its = all[run.index]!;
+    const sums = its.reasons.map((name) => ({ name, grown: 0, shrunk: 0, cost: 0 }));
+    for (let i = 0; i < its.rows; i++) {
+      const sum = sums[its.reason[i]!]!;
+      const by = its.after[i]! - its.before[i]!;
+      if (by > 0) sum.grown++;
+      if (by < 0) sum.shrunk++;
+      // An order that changed nothing may have cost something all the same.
+      sum.cost += its.cost?.[i] ?? 0;
+    }
+    const some = sums.filter((sum) => sum.grown + sum.shrunk > 0 || sum.cost > 0);
+    const count = some.reduce((n, sum) => n + sum.grown + sum.shrunk, 0);
+    const cost = some.reduce((n, sum) => n + sum.cost, 0);
+    return some
+      .sort((x, y) => y.grown + y.shrunk - x.grown - x.shrunk)
+      .map((sum, i) => {
+        const n = sum.grown + sum.shrunk;
+        return el(
+          "tr",
+          { class: i === 0 ? "first" : undefined },
+          i === 0 && el("th", { scope: "rowgroup", rowspan: some.length }, run.name),
+          el("th", { scope: "row" }, sum.name),
+          el("td", {}, fixed(sum.grown, 0)),
+          el("td", {}, fixed(sum.shrunk, 0)),
+          share(n, count, "count"),
+          el("td", {}, its.cost ? nodeTime(sum.cost) : "–"),
+          share(sum.cost, its.cost ? cost : 0, "cost"),
+          el("td", {}, its.cost && n > 0 ? nodeTime(sum.cost / n) : "–"),
+        );
+      });
+  });
+  const head = [
+    "policy",
+    "reason",
+    "grown",
+    "shrunk",
+    "of all",
+    "cost",
+    "of the cost",
+    "cost each",
+  ];
+  return scroller(
+    "Resizes by reason",
+    el(
+      "table",
+      { class: "reasons" },
+      el("caption", {}, "By reason: how many, and what they cost"),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          head.map((text) => el("th", { scope: "col" }, text)),
+        ),
+      ),
+      el("tbody", {}, rows),
+    ),
+  );
+}
+
+function matrices(
+  run: RunModel,
+  its: Resizes,
+  kind: Kind,
+  of: Amount,
+  jobClasses: JobClasses,
+): HTMLElement {
+  const classes = naming(run, kind, jobClasses);
   const grid = (columns: number) => classes.names.map(() => new Array<number>(columns).fill(0));
   const why = grid(its.reasons.length);
   const gave = grid(classes.names.length);
   const grew = grid(classes.names.length);
   for (let i = 0; i < its.rows; i++) {
-    if (isOpen(its, i)) continue;
     const who = classes.ofResize(its, i);
-    why[who]![its.reason[i]!]! += 1;
+    if (of === "cost") why[who]![its.reason[i]!]! += its.cost?.[i] ?? 0;
+    if (isOpen(its, i)) continue;
+    if (of === "count") why[who]![its.reason[i]!]! += 1;
     const other = its.forJob[i]!;
     if (other < 0) continue;
     if (its.after[i]! < its.before[i]!) gave[who]![classes.of(other)]! += 1;
@@ -257,7 +338,14 @@ function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
     "div",
     { class: "multiple" },
     el("h3", {}, run.name),
-    shares("Resizes by reason", "who was resized", classes.names, its.reasons, why),
+    shares(
+      of === "cost" ? "Cost of resizes by reason" : "Resizes by reason",
+      "who was resized",
+      classes.names,
+      its.reasons,
+      why,
+      of === "cost" ? nodeTime : undefined,
+    ),
     shares("Who gave nodes to whom", "shrunk \\ profits", classes.names, classes.names, gave),
     shares(
       "Who grew so that whom could start earlier",
@@ -269,13 +357,23 @@ function matrices(run: RunModel, its: Resizes, kind: Kind): HTMLElement {
   );
 }
 
-export function resizeSection(runs: RunModel[], all: (Resizes | null)[]): HTMLElement | null {
+export function resizeSection(
+  runs: RunModel[],
+  all: (Resizes | null)[],
+  classes: JobClasses,
+): HTMLElement | null {
   const some = runs.filter((run) => (all[run.index]?.rows ?? 0) > 0);
   if (some.length === 0) return null;
   let kind: Kind = "size";
+  let of: Amount = "count";
   const box = el("div", {});
   const draw = () => {
-    const list = folded(some, 6, (run) => matrices(run, all[run.index]!, kind), "policies");
+    const list = folded(
+      some,
+      6,
+      (run) => matrices(run, all[run.index]!, kind, of, classes),
+      "policies",
+    );
     list.classList.add("grid");
     box.replaceChildren(list);
   };
@@ -301,6 +399,7 @@ export function resizeSection(runs: RunModel[], all: (Resizes | null)[]): HTMLEl
     { id: "resizes" },
     el("h2", {}, "Resizes"),
     summary(some, all),
+    byReason(some, all),
     el(
       "div",
       { class: "toolbar" },
@@ -316,7 +415,19 @@ export function resizeSection(runs: RunModel[], all: (Resizes | null)[]): HTMLEl
           draw();
         },
       ),
-      el("span", { class: "soft" }, "shares of all, with counts"),
+      some.some((run) => all[run.index]!.cost?.some((v) => v > 0)) &&
+        select(
+          "Shares of",
+          [
+            ["count", "all resizes"],
+            ["cost", "what they cost"],
+          ],
+          of,
+          (value) => {
+            of = value as Amount;
+            draw();
+          },
+        ),
     ),
     box,
     times.length > 0 &&

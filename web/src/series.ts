@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import type { Bars } from "./bars";
 import { choicesBlock } from "./choices";
-import { el, folded, onWidth, type Child } from "./dom";
+import { el, folded, onWidth, select, type Child } from "./dom";
 import type { RunModel } from "./model";
 import { whenSeen } from "./seen";
 import { heldSteps, Steps } from "./steps";
@@ -19,6 +19,8 @@ interface Layer {
   paint: string; // a name of page.css
   steps: Steps;
   kind: "area" | "line" | "bound";
+  /** Filled down to the layer behind it. */
+  isBand?: boolean;
 }
 
 interface Row {
@@ -90,14 +92,39 @@ function byType(run: RunModel, bars: Bars, end: number): Layer[] {
   return list.reverse();
 }
 
+/** Of the jobs that wait, over the size of the machine. */
+function askedFor(run: RunModel, end: number): Steps {
+  const { workload } = run;
+  const rows: number[] = [];
+  const since = (row: number) => workload.submit[row]! + run.heldBack[row]!;
+  const until = (row: number) => (run.start[row]! >= 0 ? run.start[row]! : end);
+  for (let row = 0; row < workload.jobs; row++) {
+    // Of one that still runs only the start is known; one that was rejected asked for nothing.
+    const isRejected = run.start[row]! < 0 && run.states[run.state[row]!] === "REJECTED";
+    if (!isRejected && until(row) > since(row)) rows.push(row);
+  }
+  rows.sort((a, b) => since(a) - since(b));
+  const pick = (of: (row: number) => number) => Float64Array.from(rows, of);
+  const begin = rows.length > 0 ? Math.min(0, since(rows[0]!)) : 0;
+  const nodes = run.drawn.nodes;
+  return heldSteps(
+    pick(since),
+    pick(until),
+    pick((row) => workload.size[row]! / nodes),
+    begin,
+    end,
+  );
+}
+
 function corridorSteps(run: RunModel, end: number): Layer[] {
   const lines = run.drawn.corridor ?? [];
   if (lines.length === 0) return [];
   const at = Float64Array.from(lines, (l) => l.at_s);
-  return (["low_w", "high_w"] as const).map((bound) => ({
+  return (["high_w", "low_w"] as const).map((bound) => ({
     name: bound === "low_w" ? "corridor, from" : "corridor, to",
     paint: "bound",
     kind: "bound" as const,
+    isBand: bound === "high_w",
     steps: new Steps(
       at,
       Float64Array.from(lines, (l) => l[bound] ?? NaN),
@@ -115,7 +142,7 @@ class Chart {
   constructor(
     private readonly row: Row,
     private readonly view: TimeView,
-    private readonly top: number,
+    private readonly top: () => number,
     private readonly unit: { name: string; size: number },
     title: string,
     private readonly isLast: () => boolean,
@@ -157,12 +184,54 @@ class Chart {
     ] as uPlot.AlignedData;
   }
 
-  private caption(): void {
+  /** The mean of what is in view as a line, and what was not measured veiled. */
+  private mark(u: uPlot): void {
+    const { ctx, bbox } = u;
+    const part = this.row.run.drawn.measured;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    const x = (t: number) => u.valToPos(t, "x", true);
+    if (part) {
+      ctx.fillStyle = colour("veil");
+      ctx.globalAlpha = 0.6;
+      if (part.from_s !== null)
+        ctx.fillRect(bbox.left, bbox.top, Math.max(0, x(part.from_s) - bbox.left), bbox.height);
+      if (part.until_s !== null)
+        ctx.fillRect(
+          x(part.until_s),
+          bbox.top,
+          Math.max(0, bbox.left + bbox.width - x(part.until_s)),
+          bbox.height,
+        );
+      ctx.globalAlpha = 1;
+    }
+    const mean = this.meanInView();
+    if (mean !== null) {
+      const y = Math.round(u.valToPos(mean / this.unit.size, "y", true)) + 0.5;
+      ctx.strokeStyle = colour("ink");
+      ctx.lineWidth = devicePixelRatio;
+      ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+      ctx.beginPath();
+      const { steps } = this.row.layers[0]!;
+      ctx.moveTo(x(Math.max(this.view.from, steps.times[0]!)), y);
+      ctx.lineTo(x(Math.min(this.view.until, steps.end)), y);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  private meanInView(): number | null {
     const { steps } = this.row.layers[0]!;
     const from = Math.max(this.view.from, steps.times[0]!);
     const until = Math.min(this.view.until, steps.end);
-    this.mean.textContent =
-      until > from ? `mean ${this.text(steps.mean(from, until))} in view` : "";
+    return until > from ? steps.mean(from, until) : null;
+  }
+
+  private caption(): void {
+    const mean = this.meanInView();
+    this.mean.textContent = mean === null ? "" : `mean ${this.text(mean)} in view`;
   }
 
   /** The values under the cursor, which is at the same time in all pictures. */
@@ -189,12 +258,21 @@ class Chart {
     this.caption();
   }
 
-  private make(): void {
+  /** Anew: its size, colours or axis have changed. */
+  make(): void {
     this.plot?.destroy();
+    if (this.holder.clientWidth === 0) return;
     const ink = colour("soft");
     const grid = { stroke: colour("grid"), width: 1 };
-    const stepY = niceStep(this.top / this.unit.size / 3);
+    const highest = this.top() / this.unit.size;
+    const stepY = niceStep(highest / 3);
+    // Up to a tick where it is not far: whole numbers are read more easily.
+    const ticked = Math.ceil(highest / stepY - 1e-6) * stepY;
+    const top = ticked <= highest * 1.12 ? ticked : highest;
     const { view } = this;
+    const bands = this.row.layers.flatMap((layer, k) =>
+      layer.isBand ? [{ series: [k + 1, k + 2] as [number, number], fill: colour("band") }] : [],
+    );
     this.plot = new uPlot(
       {
         width: this.holder.clientWidth,
@@ -211,7 +289,7 @@ class Chart {
         select: { show: true, left: 0, top: 0, width: 0, height: 0 },
         scales: {
           x: { time: false, range: () => [view.from, view.until] },
-          y: { range: [0, this.top / this.unit.size] },
+          y: { range: [0, top] },
         },
         axes: [
           {
@@ -241,16 +319,17 @@ class Chart {
             font: "12px system-ui, sans-serif",
             splits: () => {
               const list = [];
-              for (let i = 0; i * stepY <= (this.top / this.unit.size) * 1.0001; i++)
-                list.push(i * stepY);
+              for (let i = 0; i * stepY <= top * 1.0001; i++) list.push(i * stepY);
               return list;
             },
             values: (_, ticks) => ticks.map((v) => tick(v)),
           },
         ],
+        bands,
         series: [
           {},
           ...this.row.layers.map((layer): uPlot.Series => ({
+            paths: uPlot.paths.stepped!({ align: 1 }),
             label: layer.name,
             points: { show: false },
             stroke: colour(layer.paint),
@@ -261,6 +340,7 @@ class Chart {
           })),
         ],
         hooks: {
+          draw: [(u) => this.mark(u)],
           setCursor: [
             (u) => {
               const i = u.cursor.idx;
@@ -287,14 +367,23 @@ class Chart {
   }
 }
 
+/** Rows that are so much lower than the highest cannot be read on its axis. */
+const UNEVEN = 4;
+
 function block(
   title: string,
   unitName: string,
   rows: Row[],
   view: TimeView,
-  top: number,
+  most?: number,
 ): HTMLElement {
-  const unit = unitFor(unitName, [top]);
+  const tops = rows.map(
+    (row) => most ?? 1.03 * Math.max(1e-9, ...row.layers.map((layer) => layer.steps.most())),
+  );
+  const highest = Math.max(...tops);
+  const unit = unitFor(unitName, [highest]);
+  let isShared = true;
+  const charts: Chart[] = [];
   const keys = new Map<string, Layer>();
   for (const row of rows) for (const layer of row.layers) keys.set(layer.name, layer);
   let last = (rows.length <= MANY + 1 ? rows.length : MANY) - 1;
@@ -303,30 +392,75 @@ function block(
     MANY,
     (row) => {
       const i = rows.indexOf(row);
-      return new Chart(row, view, top, unit, title, () => i === last || i === rows.length - 1)
-        .element;
+      const chart = new Chart(
+        row,
+        view,
+        () => (isShared ? highest : tops[i]!),
+        unit,
+        title,
+        () => i === last || i === rows.length - 1,
+      );
+      charts.push(chart);
+      return chart.element;
     },
     "policies",
   );
   last = rows.length - 1;
+  const hasBand = [...keys.values()].some((layer) => layer.isBand);
+  const shown = [...keys.values()].filter((layer) => !hasBand || layer.name !== "corridor, from");
   return el(
     "div",
     { class: "strips" },
     el("h3", {}, title, " ", el("span", { class: "soft" }, unit.name)),
     el(
-      "p",
+      "div",
       { class: "legend" },
-      [...keys.values()].map((layer) =>
+      shown.map((layer) =>
         el(
           "span",
           { class: "key" },
-          el("i", { class: layer.kind, style: `background: var(--${layer.paint})` }),
-          layer.name,
+          el("i", {
+            class: layer.isBand ? "band" : layer.kind,
+            style: `--paint: var(--${layer.paint})`,
+          }),
+          layer.isBand ? "corridor" : layer.name,
         ),
       ),
+      el("span", { class: "key" }, el("i", { class: "dotted" }), "mean of what is in view"),
+      rows.some((row) => row.run.drawn.measured) &&
+        el("span", { class: "key" }, el("i", { class: "veil" }), "not measured"),
+      highest > UNEVEN * Math.min(...tops) &&
+        select(
+          "Axes",
+          [
+            ["shared", "the same for all"],
+            ["own", "each its own"],
+          ],
+          "shared",
+          (value) => {
+            isShared = value === "shared";
+            charts.forEach((chart) => chart.make());
+          },
+        ),
     ),
     box,
   );
+}
+
+/** One of several blocks, at choice. */
+function either(label: string, blocks: [string, () => HTMLElement][]): HTMLElement {
+  const made = new Map<string, HTMLElement>();
+  const place = el("div", {});
+  const show = (name: string) => {
+    const its = made.get(name) ?? blocks.find(([text]) => text === name)![1]();
+    made.set(name, its);
+    place.replaceChildren(its);
+    its.querySelector("h3")!.after(choice);
+  };
+  const names = blocks.map(([name]): [string, string] => [name, name]);
+  const choice = el("div", { class: "toolbar" }, select(label, names, names[0]![0], show));
+  show(names[0]![0]);
+  return place;
 }
 
 export function seriesSection(
@@ -354,14 +488,17 @@ export function seriesSection(
   const waiting = rows((_, series) => [
     { name: "jobs", paint: "waiting", kind: "area", steps: series.pending },
   ]);
+  const asked = rows((run, series) => [
+    { name: "nodes", paint: "waiting", kind: "area", steps: askedFor(run, series.held.end) },
+  ]);
   parts.push(
-    block(
-      "Jobs that wait",
-      "jobs",
-      waiting,
-      view,
-      Math.max(1, ...waiting.map((row) => row.layers[0]!.steps.most())) * 1.02,
-    ),
+    either("What waits", [
+      ["jobs", () => block("Jobs that wait", "jobs", waiting, view)],
+      [
+        "nodes they ask for",
+        () => block("What waiting jobs ask for", "times the machine", asked, view),
+      ],
+    ]),
   );
   const power = rows((run, series) => {
     if (!series.power) return [];
@@ -372,9 +509,7 @@ export function seriesSection(
     return layers;
   });
   if (power.length > 0) {
-    const top =
-      Math.max(1, ...power.flatMap((row) => row.layers.map((layer) => layer.steps.most()))) * 1.05;
-    parts.push(block("Power", "W", power, view, top));
+    parts.push(block("Power", "W", power, view));
   }
   parts.push(choicesBlock(runs, view));
   return el(

@@ -122,6 +122,11 @@ export function duration(value_s: number): string {
   return `${text}\u00a0${unit.name === "days" && value === 1 ? "day" : unit.name}`;
 }
 
+/** A difference of times: "+2.6 h". */
+export function signed(value_s: number): string {
+  return `${value_s > 0 ? "+" : ""}${duration(value_s)}`;
+}
+
 /** Seconds as the files have them, to the microsecond. */
 export function exact(value_s: number): string {
   return String(Math.round(value_s * 1e6) / 1e6);

@@ -327,6 +327,23 @@ async function use(test) {
     if ((await policies()).sort().join() !== before.sort().join())
       fail("policies are lost by sorting");
   }
+  // Effects by class are those of the comparison, and those whose interval excludes 0 are marked.
+  const effects = await page.evaluate(() => {
+    const { comparison } = JSON.parse(document.getElementById("data").textContent);
+    const sure = (its) => its.wait[3] !== null && its.wait[3] * its.wait[4] > 0;
+    const cells = [...document.querySelectorAll("#classes .heat td:not(.none)")];
+    return {
+      all: comparison?.classes.length ?? 0,
+      clear: comparison?.classes.filter(sure).length ?? 0,
+      cells: cells.length,
+      marked: cells.filter((td) => td.classList.contains("clear")).length,
+      isFolded: document.querySelector("#classes .more") !== null,
+    };
+  });
+  if (effects.all > 0 && !effects.isFolded) {
+    if (effects.cells !== effects.all || effects.marked !== effects.clear)
+      fail(`effects by class: ${JSON.stringify(effects)}`);
+  }
   // A job by its number: its story, with the times of jobs.csv.
   if (test.job !== undefined) {
     await page.locator("#gantt .search input").fill(String(test.job));
@@ -385,7 +402,17 @@ async function use(test) {
     await page.mouse.up();
     await page.waitForTimeout(150);
     spans.push(await span());
-    if (new Set(spans).size !== 3) fail(`the wheel or dragging does nothing: ${spans.join("; ")}`);
+    // With Shift it chooses what is zoomed to.
+    await page.keyboard.down("Shift");
+    const top = (await charts.first().boundingBox()).y;
+    await page.mouse.move(place.x + place.width / 2, top + 10);
+    await page.mouse.down();
+    await page.mouse.move(place.x + place.width / 2 + 80, top + 50, { steps: 3 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await page.waitForTimeout(150);
+    spans.push(await span());
+    if (new Set(spans).size !== 4) fail(`the wheel or dragging does nothing: ${spans.join("; ")}`);
     await page.locator("#gantt .search input").fill("987654321");
     await page.keyboard.press("Enter");
     if (!(await page.locator("#story").textContent()).includes("no job"))

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { deflateSync } from "node:zlib";
-import { quantile, runtimeClasses, sizeClasses, upperBound } from "../src/model";
+import { classesOf, quantile, upperBound } from "../src/model";
 import { heldSteps, Steps } from "../src/steps";
 import {
   change,
@@ -12,6 +12,7 @@ import {
   momentTicks,
   roundDuration,
   short,
+  signed,
   unitFor,
 } from "../src/units";
 import { seconds, unpack } from "../src/unpack";
@@ -132,11 +133,16 @@ test("steps: what is held by intervals", () => {
 test("quantiles and classes", () => {
   assert.equal(quantile([0, 10], 0.25), 2.5);
   assert.equal(upperBound([1, 1, 2], 1), 2);
-  const sizes = sizeClasses(100);
+  // A bound is in the class that it ends.
+  const sizes = classesOf({ bounds: [1, 4, 16], names: ["1", "2–4", "5–16", "> 16"] });
   assert.deepEqual(
     [1, 2, 4, 5, 100].map((v) => sizes.names[sizes.of(v)]),
     ["1", "2–4", "2–4", "5–16", "> 16"],
   );
-  const times = runtimeClasses(Float64Array.from({ length: 1000 }, (_, i) => i * 60));
-  assert.equal(times.names[times.of(3601)], "1 h – 4 h");
+});
+
+test("differences of times have their sign", () => {
+  assert.equal(signed(7200), "+2\u00a0h");
+  assert.equal(signed(0), "0\u00a0s");
+  assert.equal(signed(-90), "\u221290\u00a0s");
 });
