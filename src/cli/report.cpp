@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -60,11 +61,14 @@ void add_measurements(Summary& summary, const fs::path& folder) {
 std::vector<Found> runs_of_variants(const fs::path& folder) {
   std::vector<PlannedRun> planned;
   const ResultsFile results(folder, ResultsFile::ToRead{});
-  results.each_run(std::nullopt, [&](const PlannedRun& run) {
-    if (run.is_over) planned.push_back(run);
-  });
-  std::ranges::stable_sort(planned, {},
-                           [](const PlannedRun& run) { return std::pair(run.matrix, run.number); });
+  for (const std::string& matrix : results.matrices()) {
+    const std::size_t first = planned.size();
+    results.each_run(matrix, [&](const PlannedRun& run) {
+      if (run.is_over) planned.push_back(run);
+    });
+    std::ranges::sort(planned.begin() + static_cast<std::ptrdiff_t>(first), planned.end(), {},
+                      &PlannedRun::number);
+  }
   std::vector<Found> runs;
   for (const PlannedRun& run : planned) {
     Found& found = runs.emplace_back(Found{.folder = folder / run.folder,
@@ -92,7 +96,12 @@ std::vector<Found> runs_in(const fs::path& folder) {
 
 std::vector<Found> find_runs(const Options& options) {
   std::vector<Found> runs;
+  std::set<fs::path> seen;
   for (const std::string& folder : options.folders) {
+    std::error_code error;
+    if (!seen.insert(fs::weakly_canonical(folder, error)).second) {
+      throw InputError({.file = folder}, "is given twice", "give it once");
+    }
     for (Found& run : runs_in(folder)) {
       // Runs of different folders may differ in anything: they stay apart.
       if (options.folders.size() > 1) run.within = (fs::path(folder) / run.within).string();
@@ -184,24 +193,36 @@ void print_resizes(const Options& options, const std::vector<Found>& runs) {
 
 void print_comparisons(const Options& options, const std::vector<Found>& runs) {
   const std::vector<std::string> found = baselines(runs, options.against);
-  if (options.csv) std::cout << comparison_csv_header();
+  // A policy of several variants is the baseline of each of them.
+  struct Table {
+    std::vector<RunPage> pages;
+    std::vector<std::string> names;
+    std::size_t baseline = 0;
+  };
+  std::vector<Table> tables;
   for (const std::string& baseline : found) {
-    // A policy of several variants is the baseline of each of them.
     std::vector<Found> among = runs;
     if (found.size() > 1) {
       const auto own = std::ranges::find(runs, baseline, &Found::name);
       std::erase_if(among, [&](const Found& run) { return run.within != own->within; });
     }
-    const std::vector<RunPage> pages = pages_of(among, {});
-    const std::vector<std::string> names = names_of(pages);
-    if (names.size() < 2) continue;  // of several: one that has nothing beside it
-    const Comparison comparison = compare(pages, place_of(names, baseline), true);
+    Table table{.pages = pages_of(among, {}), .names = {}};
+    table.names = names_of(table.pages);
+    table.baseline = place_of(table.names, baseline);
+    // Of several: one that has nothing beside it.
+    if (table.names.size() > 1) tables.push_back(std::move(table));
+  }
+  std::vector<Compared> compared;
+  for (const Table& table : tables) compared.push_back({table.pages, table.baseline});
+  const std::vector<Comparison> comparisons = compare(compared, true);
+  if (options.csv) std::cout << comparison_csv_header();
+  for (std::size_t i = 0; i < tables.size(); ++i) {
     if (options.json) {
-      std::cout << comparison_json(comparison, names);
+      std::cout << comparison_json(comparisons[i], tables[i].names);
     } else if (options.csv) {
-      std::cout << comparison_csv(comparison, names);
+      std::cout << comparison_csv(comparisons[i], tables[i].names);
     } else {
-      std::cout << '\n' << comparison_text(comparison, names);
+      std::cout << '\n' << comparison_text(comparisons[i], tables[i].names);
     }
   }
 }
@@ -229,9 +250,14 @@ void print_csv(const std::vector<RunPage>& pages, const std::vector<Summary>& su
 void check_baseline(const Options& options, const std::vector<Found>& runs) {
   if (options.against.empty()) return;
   const std::vector<std::string> found = baselines(runs, options.against);
-  if (found.size() == 1 && names_of(pages_of(runs, {})).size() < 2) {
-    throw InputError("--against: there is nothing beside " + found.front() + " to compare",
-                     "give folders with runs of other policies, too");
+  // Of several each is compared with what is in its own folder and variant.
+  const bool has_other = std::ranges::any_of(runs, [&](const Found& run) {
+    return std::ranges::find(found, run.name()) == found.end();
+  });
+  if (!has_other && (found.size() > 1 || names_of(pages_of(runs, {})).size() < 2)) {
+    throw InputError("--against: there is nothing beside " + listed(found) + " to compare",
+                     found.size() == 1 ? "give folders with runs of other policies, too"
+                                       : "name one of them in full to compare it with the others");
   }
 }
 

@@ -387,6 +387,7 @@ ResultsFile& OpenResults::at(const ResultsPlace& place, bool force) {
     remove_gone(*file, matrix);
   }
   file->set_experiment(place.experiment);
+  file->set_order(place.matrices);
   return *file;
 }
 

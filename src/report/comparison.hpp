@@ -21,7 +21,7 @@ struct Difference {
 
   std::size_t group = 0;  // place in `by_policy`
   Column column;
-  PairedComparison pairs;              // of seeds; of jobs, where there is one seed
+  PairedComparison pairs;  // of seeds; of jobs, where there is one log; none: of means alone
   double p = PairedComparison::kNone;  // of `pairs`, corrected for the comparisons made
   Verdict verdict = Verdict::open;     // by `p`, at 5 %
 };
@@ -29,7 +29,7 @@ struct Difference {
 /// The same for a part of the jobs.
 struct PartEffect {
   std::size_t group = 0;
-  std::string part;                   // "2 to 4 nodes, 1 to 10 min", or the number of a user
+  std::string part;                   // "2–4 nodes, 1 min – 1 h", or the number of a user
   std::uint64_t jobs = 0;             // in both runs, of all seeds
   PairedComparison wait, turnaround;  // means, in seconds
   double total_s = 0;                 // of all its jobs: turnaround less that with the baseline
@@ -39,17 +39,25 @@ struct Comparison {
   std::size_t baseline = 0;        // group
   std::string method;              // how intervals were made: a sentence
   std::vector<std::string> notes;  // what was left out, and why; sentences
-  std::size_t made = 0;            // comparisons with a p
+  std::size_t made = 0;            // comparisons with a p, those that it is corrected for
   std::vector<Difference> rows;    // by group, then in the order of columns
-  /// By size asked for and run time with the baseline, in this order; by user, those whose jobs
+  /// By size asked for and run time (report/job_classes.hpp), in this order; by user, those whose jobs
   /// gain or lose most together first. Only if asked for, and where the files of the runs are.
   std::vector<PartEffect> classes, users;
 };
 
 /// Compares the runs of each other policy with those of the baseline, a place in `by_policy`. Runs
-/// are paired by seed; where there is one seed, or seeds change nothing, jobs by their number: from
+/// are paired by seed, as far as their jobs are the same. Where there is one log, because there is
+/// one seed or because seeds change something else, its jobs are paired by their number: from
 /// jobs.csv in the folders of the runs. Throws InputError where a file is damaged.
 Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts);
+
+/// Several such comparisons that are told together: p is corrected for all of them.
+struct Compared {
+  std::span<const RunPage> runs;
+  std::size_t baseline = 0;
+};
+std::vector<Comparison> compare(std::span<const Compared> all, bool by_parts);
 
 /// What figures are told in, where the reader chooses the unit: seconds, not hours.
 struct BaseUnit {

@@ -63,4 +63,10 @@ Classes runtime_classes(std::vector<Duration> runtimes) {
   return result;
 }
 
+std::string JobClasses::name(std::size_t size, std::size_t time) const {
+  const std::string& nodes = sizes.names[size];
+  return fmt::format("{} node{}, {}", nodes, nodes == "1" ? "" : "s",
+                     times.names.size() == 1 ? "all run times" : times.names[time]);
+}
+
 }  // namespace ductile

@@ -23,7 +23,16 @@ struct Classes {
 /// the machine. The page of a run has the same.
 Classes size_classes(Nodes machine);
 
-/// Of run times: round bounds, of which each class has one job in fifty at least.
+/// Of run times, as the workload has them: round bounds, so that each class has one job in fifty at
+/// least. What is compared has the classes of the baseline, over all its seeds.
 Classes runtime_classes(std::vector<Duration> runtimes);
+
+/// Both at once.
+struct JobClasses {
+  Classes sizes, times;
+
+  /// "2–4 nodes, 1 min – 1 h"
+  std::string name(std::size_t size, std::size_t time) const;
+};
 
 }  // namespace ductile
