@@ -367,6 +367,7 @@ ResultsFile& OpenResults::at(const ResultsPlace& place, bool force) {
   if (!files_.contains(folder) && !fs::exists(folder)) made_.insert(folder);
   std::unique_ptr<ResultsFile>& file = files_[folder];
   if (file) return *file;
+  const bool was_there = fs::exists(folder / ResultsFile::kName);
   try {
     file = std::make_unique<ResultsFile>(folder);
   } catch (const DamagedResults&) {
@@ -385,6 +386,13 @@ ResultsFile& OpenResults::at(const ResultsPlace& place, bool force) {
     if (std::ranges::find(place.matrices, matrix) != place.matrices.end()) continue;
     file->drop(matrix);
     remove_gone(*file, matrix);
+  }
+  // The page of all variants is of runs that are over: it is made anew at the end.
+  if (const fs::path page = folder / "report.html"; place.matrices.size() > 1 && fs::exists(page)) {
+    if (!was_there && !force) {
+      refuse_to_write(folder, fmt::format("report.html is there without {}", ResultsFile::kName));
+    }
+    fs::remove(page);
   }
   file->set_experiment(place.experiment);
   file->set_order(place.matrices);

@@ -576,12 +576,6 @@ std::string p_text(double p) {
   return std::isnan(p) ? "-" : p < 0.001 ? "< 0.001" : fmt::format("{:.3f}", p);
 }
 
-std::string_view effect_word(const PairedComparison& its) {
-  if (its.difference_95.high < 0) return "gains";
-  if (its.difference_95.low > 0) return "loses";
-  return "open";
-}
-
 void add_effect_row(std::vector<std::vector<std::string>>& rows, const std::string& policy,
                     const PartEffect& effect) {
   rows.push_back({policy, effect.part, fmt::format("{}", effect.jobs),
@@ -667,6 +661,12 @@ std::string_view word(Difference::Verdict verdict) {
   return verdict == Difference::Verdict::better  ? "better"
          : verdict == Difference::Verdict::worse ? "worse"
                                                  : "open";
+}
+
+std::string_view effect_word(const PairedComparison& its) {
+  if (its.difference_95.high < 0) return "gains";
+  if (its.difference_95.low > 0) return "loses";
+  return "open";
 }
 
 std::vector<Comparison> compare(std::span<const Compared> all, bool by_parts) {

@@ -67,6 +67,8 @@ struct BaseUnit {
 BaseUnit base_unit(const Column& column);
 
 std::string_view word(Difference::Verdict verdict);
+/// Of a part of the jobs: "gains", "loses" or "open", by the interval.
+std::string_view effect_word(const PairedComparison& its);
 
 /// The figure that decides what is better, as far as it is compared; none: nothing is.
 std::optional<std::string_view> main_figure(const Comparison& comparison);

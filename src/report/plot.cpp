@@ -85,6 +85,12 @@ double label_width(const Axis& axis, const Look& look) {
   return width;
 }
 
+double names_width(std::span<const std::string> names, const Look& look) {
+  double width = 0;
+  for (const std::string& name : names) width = std::max(width, text_width(name, look.font));
+  return std::min(width, 0.4 * look.width);
+}
+
 double legend(Canvas* canvas, const Look& look, double left, double top,
               std::span<const LegendEntry> entries) {
   constexpr double kSample = 16, kGap = 4;

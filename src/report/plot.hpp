@@ -57,6 +57,9 @@ std::string with_unit(std::string_view title, const Axis& axis);
 /// How wide the labels of an axis are.
 double label_width(const Axis& axis, const Look& look);
 
+/// How wide names are at the left of a plot: what is longer is cut.
+double names_width(std::span<const std::string> names, const Look& look);
+
 struct LegendEntry {
   std::string name;
   Pen pen{};
