@@ -11,14 +11,10 @@ void NodesCsv::on_close(Time now, const Core& core) {
   const ductile::State& state = core.state();
   const bool has_any = !state.not_up.empty() || !state.draining.empty() || !state.bookings.empty();
   if (!has_any && since_.empty()) return;
-  if (not_up_ != state.not_up || off_ != state.off || draining_ != state.draining) {
-    not_up_ = state.not_up;
-    off_ = state.off;
-    draining_ = state.draining;
-    note(now, {"off", ""}, off_);
-    note(now, {"draining", ""}, draining_);
-    note(now, {"down", ""}, difference(difference(not_up_, off_), draining_));
-  }
+  const NodeSet off = state.those_off(state.not_up);
+  note(now, {"off", ""}, off);
+  note(now, {"draining", ""}, state.draining);
+  note(now, {"down", ""}, difference(difference(state.not_up, off), state.draining));
   std::map<State, NodeSet> reserved;
   for (const auto& [its, since] : since_) {
     if (its.first == "reserved") reserved[its];

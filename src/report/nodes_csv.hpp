@@ -38,7 +38,6 @@ class NodesCsv final : public Observer {
   std::filesystem::path path_;
   std::optional<OutputFile> file_;
   std::map<State, std::map<Time, NodeSet>> since_;  // each node once in a state
-  NodeSet not_up_{}, off_{}, draining_{};           // as they were when it last looked
 };
 
 /// A row as it is read.

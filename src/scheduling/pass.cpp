@@ -82,7 +82,7 @@ Nodes Pass::booting() const {
   return count;
 }
 
-Nodes Pass::off() const { return state_.off.count() - booting(); }
+Nodes Pass::off() const { return state_.those_off(state_.not_up).count() - booting(); }
 
 Demand Pass::incoming_now() const {
   Demand sum;
