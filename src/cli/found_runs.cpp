@@ -49,7 +49,8 @@ std::vector<FoundRun> runs_of_variants(const fs::path& folder) {
                       &PlannedRun::number);
   }
   if (planned.empty()) {
-    throw InputError({.file = folder.string()}, "no run in it is over", "simulate to the end first");
+    throw InputError({.file = folder.string()}, "no run in it is over",
+                     "simulate to the end first");
   }
   if (missing > 0) {
     std::cerr << fmt::format("ductile: {}: {} of {} runs are not over, and not in the report\n",
@@ -57,9 +58,10 @@ std::vector<FoundRun> runs_of_variants(const fs::path& folder) {
   }
   std::vector<FoundRun> runs;
   for (const PlannedRun& run : planned) {
-    FoundRun& found = runs.emplace_back(FoundRun{.folder = folder / run.folder,
-                                           .within = run.variant.empty() ? "" : run.variant + "/",
-                                           .summary = results.summary(run.folder)});
+    FoundRun& found =
+        runs.emplace_back(FoundRun{.folder = folder / run.folder,
+                                   .within = run.variant.empty() ? "" : run.variant + "/",
+                                   .summary = results.summary(run.folder)});
     found.summary.run = run.identity;
     add_measurements(found.summary, found.folder);
   }

@@ -39,14 +39,16 @@ struct JobPair {
 // The jobs of two runs, by number.
 struct JobPairs {
   std::vector<JobPair> pairs{};
-  std::uint64_t left_out = 0;  // ran in one of the runs only
-  bool are_other = false;      // they have the same numbers, and are not the same jobs
+  std::uint64_t left_out = 0;   // ran in one of the runs only
+  bool are_other = false;       // they have the same numbers, and are not the same jobs
   bool came_otherwise = false;  // they are, but came at other times
 };
 
 // More than so many of a hundred jobs that differ are not those that a run has changed.
 constexpr std::size_t kFewOfHundred = 1;
-bool is_more_than_few(std::uint64_t some, std::size_t all) { return 100 * some > kFewOfHundred * all; }
+bool is_more_than_few(std::uint64_t some, std::size_t all) {
+  return 100 * some > kFewOfHundred * all;
+}
 
 // Of a run the jobs that its figures are of, by number.
 std::vector<JobsCsvRow> measured_jobs(const RunPage& run) {
@@ -91,7 +93,8 @@ JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<Jo
   found.left_out = baseline.size() + others.size() - 2 * found.pairs.size();
   // Where only half of them have a partner, it is by chance that these have.
   const std::size_t most = std::max(baseline.size(), others.size());
-  found.are_other = is_more_than_few(different, found.pairs.size()) || 2 * found.pairs.size() < most;
+  found.are_other =
+      is_more_than_few(different, found.pairs.size()) || 2 * found.pairs.size() < most;
   found.came_otherwise = is_more_than_few(moved, found.pairs.size());
   return found;
 }
@@ -148,7 +151,8 @@ bool are_of_one_log(const std::vector<Arrival>& a, const std::vector<Arrival>& b
 struct Sides {
   std::vector<double> of[2]{};
   void add(const double (&values)[2], std::uint64_t runs = 1) {
-    for (const std::size_t side : {0, 1}) of[side].push_back(values[side] / static_cast<double>(runs));
+    for (const std::size_t side : {0, 1})
+      of[side].push_back(values[side] / static_cast<double>(runs));
   }
 };
 
@@ -264,7 +268,7 @@ class Comparer {
   // What a policy and the baseline have in common, and what follows from it.
   struct Pairing {
     std::vector<SeedPair> seeds{};
-    bool is_of_jobs = false;    // one log: its jobs are the pairs, not the seeds
+    bool is_of_jobs = false;      // one log: its jobs are the pairs, not the seeds
     bool are_other_jobs = false;  // seeds pair nothing
     std::vector<JobPair> jobs{};  // of one log
   };
@@ -347,8 +351,7 @@ class Comparer {
       note(group, fmt::format("it has no seed in common with {}.", baseline().policy));
     }
     if (pairs.size() > 1 && are_alike(pairs)) {
-      note(group,
-           fmt::format("all {} seeds gave the same: they count as one.", pairs.size()));
+      note(group, fmt::format("all {} seeds gave the same: they count as one.", pairs.size()));
       pairs.resize(1);
     }
     return pairs;
@@ -382,10 +385,10 @@ class Comparer {
     if (has_files) {
       if (!pairing.is_of_jobs && have_one_log_) {
         pairing.is_of_jobs = true;
-        note(group, fmt::format(
-                        "all {} seeds have the same log, and say nothing of another one: they "
-                        "count as one, and what a job has is its mean over them.",
-                        pairing.seeds.size()));
+        note(group,
+             fmt::format("all {} seeds have the same log, and say nothing of another one: they "
+                         "count as one, and what a job has is its mean over them.",
+                         pairing.seeds.size()));
       }
       read_jobs(group, pairing);
     } else {
@@ -476,9 +479,10 @@ class Comparer {
     std::ranges::sort(pairing.jobs, {},
                       [](const JobPair& pair) { return std::tuple(pair.submit, pair.job); });
     if (came_otherwise) {
-      note(group, fmt::format("its jobs came at other times than those of {} (another load, or jobs "
-                              "that follow others): what differs may not be the policy alone.",
-                              baseline().policy));
+      note(group,
+           fmt::format("its jobs came at other times than those of {} (another load, or jobs "
+                       "that follow others): what differs may not be the policy alone.",
+                       baseline().policy));
     }
     if (left_out > 0 && (pairing.is_of_jobs || by_parts_)) {
       note(group, fmt::format("{} job{} ran under either it or {} only, and {} compared.", left_out,
@@ -540,8 +544,8 @@ void correct(std::span<Comparison> comparisons) {
     for (const Difference& row : its.rows) p.push_back(row.pairs.p);
   }
   const std::vector<double> corrected = holm(p);
-  const auto made =
-      static_cast<std::size_t>(std::ranges::count_if(p, [](double its) { return !std::isnan(its); }));
+  const auto made = static_cast<std::size_t>(
+      std::ranges::count_if(p, [](double its) { return !std::isnan(its); }));
   auto next = corrected.begin();
   for (Comparison& its : comparisons) {
     its.made = made;
@@ -754,8 +758,9 @@ std::string comparison_text(const Comparison& comparison, std::span<const std::s
         }
       }
       if (gain + lose + left == 0) continue;
-      more += fmt::format("{}: users who gain: {}, who lose: {} (clearly: {} and {}); not shown: {}.\n",
-                          policies[group], gain, lose, clear_gain, clear_lose, left);
+      more +=
+          fmt::format("{}: users who gain: {}, who lose: {} (clearly: {} and {}); not shown: {}.\n",
+                      policies[group], gain, lose, clear_gain, clear_lose, left);
     }
     text += "\nBy user, those first whose jobs gain or lose most time together:\n";
     text += aligned_text(rows, 2) + more;

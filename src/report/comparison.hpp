@@ -41,8 +41,8 @@ struct Comparison {
   std::vector<std::string> notes;  // what was left out, and why; sentences
   std::size_t made = 0;            // comparisons with a p, those that it is corrected for
   std::vector<Difference> rows;    // by group, then in the order of columns
-  /// By size asked for and run time (report/job_classes.hpp), in this order; by user, those whose jobs
-  /// gain or lose most together first. Only if asked for, and where the files of the runs are.
+  /// By size asked for and run time (report/job_classes.hpp), in this order; by user, those whose
+  /// jobs gain or lose most together first. Only if asked for, and where the files of the runs are.
   std::vector<PartEffect> classes, users;
 };
 

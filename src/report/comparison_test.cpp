@@ -56,7 +56,8 @@ TEST(Comparison, SeedsArePaired) {
   EXPECT_GE(row->p, row->pairs.p);
   // Hours in tables, seconds here.
   EXPECT_NEAR(row_of(comparison, "makespan_s", 1)->pairs.difference, -13 * 3600, 1e-6);
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("mebf: either it or easy only has the seed 9: left out")));
+  EXPECT_THAT(comparison.notes,
+              Contains(HasSubstr("mebf: either it or easy only has the seed 9: left out")));
   EXPECT_THAT(comparison.method, HasSubstr("Student's t"));
   EXPECT_EQ(main_figure(comparison), "mean_turnaround_s");
 
@@ -109,9 +110,8 @@ RunPage run_with_jobs(const char* policy, const Log& log) {
   constexpr int kJobs = 4000;
   for (int job = 1; job <= kJobs; ++job) {
     const int user = job % 2 + 1, size = job % 4 == 0 ? 32 : 1, ran = job % 4 == 0 ? 7200 : 30;
-    const auto wait =
-        static_cast<std::int64_t>(std::round(draws.uniform(100, 200) + noise.uniform(0, 2) -
-                                             (user == 1 ? log.faster_s : 0)));
+    const auto wait = static_cast<std::int64_t>(
+        std::round(draws.uniform(100, 200) + noise.uniform(0, 2) - (user == 1 ? log.faster_s : 0)));
     const std::int64_t submit = 10 * job + log.later_s + static_cast<std::int64_t>(log.of * log.of),
                        start = submit + wait;
     file << fmt::format("{},log,rigid,{},{},90000,COMPLETED_SUCCESSFULLY,{},{},{},{},{},1,1,x,\n",
@@ -151,7 +151,8 @@ TEST(Comparison, JobsOfOneLogArePaired) {
   const std::vector<std::string> names{"easy", "mebf"};
   const std::string text = comparison_text(comparison, names);
   EXPECT_THAT(text, HasSubstr("Against easy. One log: jobs paired by number (up to 4000)"));
-  EXPECT_THAT(text, HasSubstr("mebf: users who gain: 1, who lose: 0 (clearly: 1 and 0); not shown: 1."));
+  EXPECT_THAT(text,
+              HasSubstr("mebf: users who gain: 1, who lose: 0 (clearly: 1 and 0); not shown: 1."));
   EXPECT_THAT(comparison_json(comparison, names), HasSubstr("\"figure\":\"mean_wait_s\""));
   EXPECT_THAT(comparison_csv(comparison, names), HasSubstr("user,mebf,easy,1,mean_wait_s,s,2000,"));
 }
@@ -168,8 +169,9 @@ TEST(Comparison, SeedsOfOneLogAreNoSample) {
   EXPECT_EQ(row->pairs.pairs, 4000u);
   EXPECT_NEAR(row->pairs.difference, -25, 1);
   EXPECT_EQ(row->verdict, Difference::Verdict::better);
-  EXPECT_THAT(comparison.notes,
-              Contains(HasSubstr("mebf: all 3 seeds have the same log, and say nothing of another")));
+  EXPECT_THAT(
+      comparison.notes,
+      Contains(HasSubstr("mebf: all 3 seeds have the same log, and say nothing of another")));
   EXPECT_THAT(comparison.method, HasSubstr("One log: jobs paired by number (up to 4000)"));
   EXPECT_THAT(comparison.method, testing::Not(HasSubstr("Student")));
   // The mean of the seeds, and in how many of them it is so: no more.
@@ -205,7 +207,8 @@ TEST(Comparison, OtherJobsAreNotPairedByTheirSeed) {
     std::ifstream file(other.path / "jobs.csv");
     std::string all, line;
     for (int number = 0; std::getline(file, line); ++number) {
-      all += (number == 0 ? "" : fmt::format("{}", 2 * number)) + line.substr(number == 0 ? 0 : line.find(',')) + '\n';
+      all += (number == 0 ? "" : fmt::format("{}", 2 * number)) +
+             line.substr(number == 0 ? 0 : line.find(',')) + '\n';
     }
     file.close();
     std::ofstream(other.path / "jobs.csv") << all;
@@ -226,14 +229,16 @@ TEST(Comparison, OtherJobsAreNotPairedByTheirSeed) {
 TEST(Comparison, JobsThatComeAtOtherTimesAreTold) {
   const std::vector<RunPage> runs{run_with_jobs("easy", {}), run_with_jobs("mebf", {.later_s = 5})};
   const Comparison comparison = compare(runs, 0, false);
-  EXPECT_THAT(comparison.notes, Contains(HasSubstr("mebf: its jobs came at other times than those of easy")));
+  EXPECT_THAT(comparison.notes,
+              Contains(HasSubstr("mebf: its jobs came at other times than those of easy")));
   EXPECT_EQ(row_of(comparison, "mean_wait_s", 1)->pairs.pairs, 4000u);
 }
 
 // What is told of several is told once.
 TEST(Comparison, RemarksNameAllWhomTheyAreOf) {
   std::vector<RunPage> runs{run_of("easy", 1, 100)};
-  for (const char* policy : {"a", "b", "c", "d", "e", "f", "g"}) runs.push_back(run_of(policy, 2, 90));
+  for (const char* policy : {"a", "b", "c", "d", "e", "f", "g"})
+    runs.push_back(run_of(policy, 2, 90));
   const Comparison comparison = compare(runs, 0, false);
   EXPECT_THAT(comparison.notes,
               Contains("a, b, c, d, e and 2 more: it has no seed in common with easy."));

@@ -51,7 +51,8 @@ Figure forest_figure(const Comparison& comparison, std::span<const PolicyFiles> 
   figure.name = "comparison";
   figure.caption = fmt::format(
       "By how much the main figures of each policy differ from those of {}, with 95 % intervals; a "
-      "hollow dot has none. Blue is better and orange worse, where that is sure; grey is open. What "
+      "hollow dot has none. Blue is better and orange worse, where that is sure; grey is open. "
+      "What "
       "goes beyond an axis ends at it. {}",
       baseline, comparison.method);
   figure.csv =
@@ -129,10 +130,10 @@ Figure forest_figure(const Comparison& comparison, std::span<const PolicyFiles> 
       }
       above += title + row * count + foot;
     }
-    canvas.text({left + (look.width - left - 1.5 * look.font) / 2, above + 0.8 * look.font},
-                fitting(fmt::format("change against {} (%)", baseline), look.font,
-                        look.width - left),
-                look.letters(Anchor::middle));
+    canvas.text(
+        {left + (look.width - left - 1.5 * look.font) / 2, above + 0.8 * look.font},
+        fitting(fmt::format("change against {} (%)", baseline), look.font, look.width - left),
+        look.letters(Anchor::middle));
   };
   return figure;
 }
@@ -169,7 +170,8 @@ Figure users_figure(const Comparison& comparison, std::span<const PolicyFiles> p
   Figure figure;
   figure.name = "users";
   figure.caption = fmt::format(
-      "The mean turnaround of each user as ratio to that under {}, from who gains most to who loses "
+      "The mean turnaround of each user as ratio to that under {}, from who gains most to who "
+      "loses "
       "most, with 95 % intervals, where they are known; the axis is logarithmic. Blue gains and "
       "orange loses, by the interval, which is not corrected for how many users there are.",
       baseline);
@@ -235,7 +237,7 @@ Figure users_figure(const Comparison& comparison, std::span<const PolicyFiles> p
       if (p + 1 == panels.size()) panel.x_title("users");
       const double one = panel.at(0, 1).y;
       canvas.line({plot.left, one}, {plot.right(), one}, {.colour = kSoft, .width = 0.8});
-      const double radius = std::clamp(0.4 * plot.width / n, 0.5, 0.22 * look.font);
+      const double radius = std::clamp(0.4 * plot.width / n, 0.8, 0.22 * look.font);
       for (std::size_t i = 0; i < users.size(); ++i) {
         const double at = static_cast<double>(i) + 0.5;
         const Interval95& ratio = users[i].its.ratio_95;

@@ -36,7 +36,8 @@ constexpr std::array<DayQuantity, 2> kDayQuantities{
         return day.jobs == 0 ? 0 : day.slowdown / static_cast<double>(day.jobs);
       }},
      {"shared-per-day", "shared_starts", "shared starts",
-      "How many jobs began on each day on nodes where others ran. Of the first seed of each policy.",
+      "How many jobs began on each day on nodes where others ran. Of the first seed of each "
+      "policy.",
       [](const DayOfStarts& day) { return static_cast<double>(day.guests); }}}};
 
 }  // namespace
@@ -89,30 +90,24 @@ std::vector<Figure> day_figures(std::span<const PolicyFiles> policies, const Loo
       }
     }
     const Axis y = number_axis(most, 3);
-    const double title = 1.5 * look.font, each = 5.5 * look.font, top = look.margin();
-    const auto panels = static_cast<double>(names.size());
-    figure.height = top + panels * (title + each) + 3.2 * look.font;
-    const double left = look.font * 1.6 + label_width(y, look) + 5;
+    const Strips strips{.top = look.margin(),
+                        .names = names,
+                        .y_title = std::string(quantity.title),
+                        .x_title = with_unit("time", x),
+                        .x = x,
+                        .y = y};
+    figure.height = strips.height(look);
     figure.draw = [=](Canvas& canvas) {
-      Lettering upwards = look.letters(Anchor::middle);
-      upwards.upwards = true;
-      canvas.text({look.font, top + panels * (title + each) / 2}, quantity.title, upwards);
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        const double above = top + static_cast<double>(i) * (title + each) + title;
-        Panel panel(canvas, look,
-                    {left, above, look.width - left - look.margin(), each - 0.4 * look.font}, x, y);
-        const bool is_last = i + 1 == names.size();
-        panel.axes(is_last);
-        panel.title(names[i]);
-        if (is_last) panel.x_title(with_unit("time", x));
+      strips.draw(canvas, look, [&](Panel& panel, std::size_t i) {
         for (std::size_t d = 0; d < count; ++d) {
           const double value = quantity.value(days[i][d]);
           if (value <= 0) continue;
           const double from = (first + static_cast<double>(d)) * kDay_s;
-          const Spot low = panel.at(from + 0.08 * kDay_s, 0), high = panel.at(from + 0.92 * kDay_s, value);
+          const Spot low = panel.at(from + 0.08 * kDay_s, 0),
+                     high = panel.at(from + 0.92 * kDay_s, value);
           canvas.fill({low.x, high.y, high.x - low.x, low.y - high.y}, kColours[0]);
         }
-      }
+      });
     };
   }
   return figures;

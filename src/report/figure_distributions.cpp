@@ -61,7 +61,8 @@ Figure cdf_figure(const FigureQuantity& quantity, std::span<const PolicyFiles> p
   figure.name = fmt::format("cdf-{}", quantity.name);
   figure.caption = fmt::format(
       "Share of the jobs whose {} is at most so much, over all seeds; the axis is logarithmic{}.",
-      quantity.title, is_time(quantity) ? ", and has what is below one second at its left end" : "");
+      quantity.title,
+      is_time(quantity) ? ", and has what is below one second at its left end" : "");
   figure.csv = fmt::format("policy,{}{},share\n", quantity.name, is_time(quantity) ? "_s" : "");
   std::vector<std::vector<Spot>> curves;
   std::vector<LegendEntry> entries;

@@ -56,7 +56,8 @@ std::vector<Figure> ratio_figures(std::span<const PolicyFiles> policies, std::si
     Figure figure;
     figure.name = fmt::format("{}-heat", quantity.name);
     figure.caption = fmt::format(
-        "Mean {} by size and run time, as ratio to that under {}, over all seeds: below 1, and blue, is "
+        "Mean {} by size and run time, as ratio to that under {}, over all seeds: below 1, and "
+        "blue, is "
         "shorter. A dash: there are no jobs, or they do not wait there.",
         quantity.title, policies[baseline].policy);
     figure.csv = "policy,size,run_time,jobs,mean,baseline_mean,ratio\n";

@@ -23,7 +23,8 @@ struct ResizeQuantity {
 
 constexpr std::array<ResizeQuantity, 2> kResizeQuantities{
     {{"resizes", "resizes", "grown,shrunk",
-      "How often running jobs grew and shrank, by the reason of the order, as means over the seeds.",
+      "How often running jobs grew and shrank, by the reason of the order, as means over the "
+      "seeds.",
       [](const ResizeRow&) { return 1.0; }},
      {"resize-costs", "cost (node-hours)", "grown_node_h,shrunk_node_h",
       "What it cost that running jobs grew and shrank, by the reason of the order, as means over "
@@ -114,9 +115,8 @@ std::vector<Figure> resize_figures(std::span<const PolicyFiles> policies, const 
   for (const ResizeQuantity& quantity : kResizeQuantities) {
     const SumsByReason sums = sums_of(quantity, policies);
     const bool is_any = std::ranges::any_of(sums, [](const auto& reason) {
-      return std::ranges::any_of(reason.second, [](const ResizeSums& its) {
-        return its.grown + its.cut > 0;
-      });
+      return std::ranges::any_of(reason.second,
+                                 [](const ResizeSums& its) { return its.grown + its.cut > 0; });
     });
     if (is_any) figures.push_back(resize_figure(quantity, policies, sums, look));
   }

@@ -47,7 +47,8 @@ double slowdown_of(const FigureJob& job) {
 std::span<const FigureQuantity> figure_quantities() {
   using Unit = FigureQuantity::Unit;
   static constexpr std::array<FigureQuantity, 5> kQuantities{
-      {{"wait", "mean_wait_s", "wait", Unit::seconds, [](const Summary& s) { return s.mean_wait_s; },
+      {{"wait", "mean_wait_s", "wait", Unit::seconds,
+        [](const Summary& s) { return s.mean_wait_s; },
         [](const FigureJob& job) { return job.wait_s; }},
        {"turnaround", "mean_turnaround_s", "turnaround", Unit::seconds,
         [](const Summary& s) { return s.mean_turnaround_s; },

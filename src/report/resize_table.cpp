@@ -43,8 +43,7 @@ struct Counts {
 };
 
 struct Tables {
-  explicit Tables(const Summary& first)
-      : policy(first.policy), sizes(size_classes(first.nodes)) {}
+  explicit Tables(const Summary& first) : policy(first.policy), sizes(size_classes(first.nodes)) {}
 
   std::string policy;
   Classes sizes;
