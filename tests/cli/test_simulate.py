@@ -197,7 +197,7 @@ def test_lines_of_an_experiment_say_their_variant(ductile, tmp_path, variants):
 def test_each_variant_has_a_folder_of_its_own(ductile, tmp_path, variants):
     out = tmp_path / "deep" / "out"
     ductile.output("simulate", variants, "--quiet", "--out", out)
-    folders = [path for path in out.iterdir() if path.name != "results.db"]
+    folders = [path for path in out.iterdir() if path.is_dir()]
     assert len({folder.name.lower() for folder in folders}) == len(VARIANTS)
     assert {path.name for path in tmp_path.iterdir()} == {"deep", "variants.toml"}
     assert list((tmp_path / "deep").iterdir()) == [out]
