@@ -16,7 +16,7 @@
 namespace ductile {
 namespace {
 
-constexpr double kDay_s = 86'400;
+constexpr double kDaySeconds = 86'400;
 
 // The jobs that began on a day.
 struct DayOfStarts {
@@ -50,8 +50,8 @@ std::vector<Figure> day_figures(std::span<const PolicyFiles> policies, const Loo
   bool is_any = false;
   for (const PolicyFiles& policy : policies) {
     for (const FigureJob& job : first_jobs(policy)) {
-      first = std::min(first, std::floor(job.start_s / kDay_s));
-      last = std::max(last, std::floor(job.start_s / kDay_s));
+      first = std::min(first, std::floor(job.start_s / kDaySeconds));
+      last = std::max(last, std::floor(job.start_s / kDaySeconds));
       is_any = is_any || job.is_guest;
     }
   }
@@ -63,13 +63,14 @@ std::vector<Figure> day_figures(std::span<const PolicyFiles> policies, const Loo
     names.push_back(policy.policy);
     std::vector<DayOfStarts>& its = days.emplace_back(count);
     for (const FigureJob& job : first_jobs(policy)) {
-      DayOfStarts& day = its[static_cast<std::size_t>(std::floor(job.start_s / kDay_s) - first)];
+      DayOfStarts& day =
+          its[static_cast<std::size_t>(std::floor(job.start_s / kDaySeconds) - first)];
       ++day.jobs;
       day.guests += job.is_guest ? 1 : 0;
       day.slowdown += slowdown_of(job);
     }
   }
-  const Axis x = time_axis(first * kDay_s, (last + 1) * kDay_s,
+  const Axis x = time_axis(first * kDaySeconds, (last + 1) * kDaySeconds,
                            static_cast<std::size_t>(look.width / look.font / 5));
   std::vector<Figure> figures;
   for (const DayQuantity& quantity : kDayQuantities) {
@@ -102,9 +103,9 @@ std::vector<Figure> day_figures(std::span<const PolicyFiles> policies, const Loo
         for (std::size_t d = 0; d < count; ++d) {
           const double value = quantity.value(days[i][d]);
           if (value <= 0) continue;
-          const double from = (first + static_cast<double>(d)) * kDay_s;
-          const Spot low = panel.at(from + 0.08 * kDay_s, 0),
-                     high = panel.at(from + 0.92 * kDay_s, value);
+          const double from = (first + static_cast<double>(d)) * kDaySeconds;
+          const Spot low = panel.at(from + 0.08 * kDaySeconds, 0),
+                     high = panel.at(from + 0.92 * kDaySeconds, value);
           canvas.fill({low.x, high.y, high.x - low.x, low.y - high.y}, kColours[0]);
         }
       });
