@@ -58,6 +58,9 @@ bool names_file(const OptionSetting& option) {
   return option.name == "platform" || option.name == "orders" || option.name == "mtct";
 }
 
+// Does it name a folder in which each variant has one of its own?
+bool is_folder(const std::string& option) { return option == "out" || option == "figures"; }
+
 // What the command line says, by option.
 std::map<std::string, std::vector<std::string>> given_options(const CLI::App& given) {
   std::map<std::string, std::vector<std::string>> options;
@@ -112,11 +115,11 @@ class ExperimentRun {
       if (names_file(option)) {
         option.values = {found_beside(experiment_, option)};
       }
-      if (option.name == "out" && own == variant.options.end()) inside(option.values, variant);
+      if (is_folder(option.name) && own == variant.options.end()) inside(option.values, variant);
       add(option.name, option.values);
     }
     for (auto [name, values] : given_) {
-      if (name == "out") inside(values, variant);
+      if (is_folder(name)) inside(values, variant);
       add(name, values);
     }
     return texts;
@@ -201,7 +204,7 @@ class ExperimentRun {
     for (const Variant& variant : experiment_.variants) {
       for (const std::string& text : options(variant)) {
         const std::string name = text.substr(0, text.find('='));
-        if (name != "--out" && name != "--record") continue;
+        if (name != "--out" && name != "--record" && name != "--figures") continue;
         const fs::path path = text.substr(std::min(name.size() + 1, text.size()));
         if (written.insert(fs::absolute(path / "").lexically_normal()).second) continue;
         throw InputError({experiment_.file, 0, name.substr(2)},

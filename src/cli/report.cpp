@@ -7,14 +7,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/figure_options.hpp"
-#include "experiment/results_file.hpp"
+#include "cli/found_runs.hpp"
 #include "report/comparison.hpp"
 #include "report/figures.hpp"
 #include "report/output_file.hpp"
@@ -36,87 +35,6 @@ struct Options {
   FigureOptions figures{};
 };
 
-// A run, where its files are, and the place it has among those of other folders and variants.
-struct Found {
-  fs::path folder;
-  std::string within;  // before the policy in its name: "", "VARIANT/", "DIR/", "DIR/VARIANT/"
-  Summary summary;
-  std::string name() const { return within + summary.policy; }
-};
-
-// What measured the machine is in the summary of each run, not in that of several.
-void add_measurements(Summary& summary, const fs::path& folder) {
-  const fs::path file = folder / "summary.json";
-  std::error_code error;
-  if (!fs::exists(file, error)) return;
-  const Summary own = read_summaries(file.string()).at(0).summary;
-  summary.load_seconds = own.load_seconds;
-  summary.simulate_seconds = own.simulate_seconds;
-  summary.look_ahead_seconds = own.look_ahead_seconds;
-  summary.peak_rss_bytes = own.peak_rss_bytes;
-}
-
-// Those of an experiment: each matrix has a folder, and what is kept of all runs is above.
-std::vector<Found> runs_of_variants(const fs::path& folder) {
-  std::vector<PlannedRun> planned;
-  const ResultsFile results(folder, ResultsFile::ToRead{});
-  results.each_run(std::nullopt, [&](const PlannedRun& run) {
-    if (run.is_over) planned.push_back(run);
-  });
-  std::ranges::stable_sort(planned, {},
-                           [](const PlannedRun& run) { return std::pair(run.matrix, run.number); });
-  std::vector<Found> runs;
-  for (const PlannedRun& run : planned) {
-    Found& found = runs.emplace_back(Found{.folder = folder / run.folder,
-                                           .within = run.variant.empty() ? "" : run.variant + "/",
-                                           .summary = results.summary(run.folder)});
-    add_measurements(found.summary, found.folder);
-  }
-  return runs;
-}
-
-std::vector<Found> runs_in(const fs::path& folder) {
-  std::error_code error;
-  const bool has_summary = fs::exists(folder / "summary.json", error);
-  if (!has_summary && fs::exists(folder / ResultsFile::kName, error)) {
-    return runs_of_variants(folder);
-  }
-  std::vector<Found> runs;
-  for (ReadSummary& run : read_summaries((folder / "summary.json").string())) {
-    if (!run.folder.empty()) add_measurements(run.summary, folder / run.folder);
-    runs.push_back(
-        {.folder = folder / run.folder, .within = "", .summary = std::move(run.summary)});
-  }
-  return runs;
-}
-
-std::vector<Found> find_runs(const Options& options) {
-  std::vector<Found> runs;
-  for (const std::string& folder : options.folders) {
-    for (Found& run : runs_in(folder)) {
-      // Runs of different folders may differ in anything: they stay apart.
-      if (options.folders.size() > 1) run.within = (fs::path(folder) / run.within).string();
-      if (!run.within.empty() && !run.within.ends_with('/')) run.within += '/';
-      runs.push_back(std::move(run));
-    }
-  }
-  if (runs.empty()) throw InputError("there are no runs in these folders", "simulate first");
-  return runs;
-}
-
-// The runs under their names, as a page and a comparison see them.
-std::vector<RunPage> pages_of(const std::vector<Found>& runs, const fs::path& beside) {
-  std::vector<RunPage> pages;
-  for (const Found& run : runs) {
-    const fs::path folder = fs::absolute(run.folder).lexically_normal();
-    RunPage& page = pages.emplace_back(RunPage{.folder = folder.lexically_relative(beside).string(),
-                                               .path = run.folder,
-                                               .summary = run.summary});
-    page.summary.policy = run.name();
-  }
-  return pages;
-}
-
 std::vector<std::string> names_of(const std::vector<RunPage>& pages) {
   std::vector<Summary> summaries;
   for (const RunPage& page : pages) summaries.push_back(page.summary);
@@ -127,12 +45,12 @@ std::vector<std::string> names_of(const std::vector<RunPage>& pages) {
 
 // The names that `against` may mean: that very one, or of each folder and variant the policy of
 // this name.
-std::vector<std::string> baselines(const std::vector<Found>& runs, const std::string& against) {
+std::vector<std::string> baselines(const std::vector<FoundRun>& runs, const std::string& against) {
   std::vector<std::string> exact, policies, ends;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
-  for (const Found& run : runs) {
+  for (const FoundRun& run : runs) {
     const std::string name = run.name();
     if (name == against) add(exact, name);
     if (run.summary.policy == against) add(policies, name);
@@ -142,7 +60,7 @@ std::vector<std::string> baselines(const std::vector<Found>& runs, const std::st
   if (!policies.empty()) return policies;
   if (!ends.empty()) return ends;
   std::vector<std::string> names;
-  for (const Found& run : runs) add(names, run.name());
+  for (const FoundRun& run : runs) add(names, run.name());
   throw InputError("--against: there are no runs of '" + against + "'",
                    "name one of " + listed(names));
 }
@@ -152,7 +70,7 @@ std::size_t place_of(const std::vector<std::string>& names, const std::string& n
 }
 
 // The place of the one baseline that the page and the pictures have.
-std::size_t baseline_of(const Options& options, const std::vector<Found>& runs,
+std::size_t baseline_of(const Options& options, const std::vector<FoundRun>& runs,
                         const std::vector<RunPage>& pages) {
   if (options.against.empty()) return 0;
   const std::vector<std::string> found = baselines(runs, options.against);
@@ -164,7 +82,7 @@ std::size_t baseline_of(const Options& options, const std::vector<Found>& runs,
   return place_of(names_of(pages), found.front());
 }
 
-void write_page(const Options& options, const std::vector<Found>& runs) {
+void write_page(const Options& options, const std::vector<FoundRun>& runs) {
   const fs::path beside = fs::absolute(options.html).parent_path();
   if (!fs::is_directory(beside) || fs::is_directory(options.html)) {
     throw InputError({.field = "--html"}, options.html + " can be no file",
@@ -175,33 +93,45 @@ void write_page(const Options& options, const std::vector<Found>& runs) {
   write_file(fs::path(options.html), html_page(pages, baseline));
 }
 
-void print_resizes(const Options& options, const std::vector<Found>& runs) {
+void print_resizes(const Options& options, const std::vector<FoundRun>& runs) {
   const ResizeFormat format = options.json  ? ResizeFormat::json
                               : options.csv ? ResizeFormat::csv
                                             : ResizeFormat::text;
   std::cout << resize_tables(pages_of(runs, {}), format);
 }
 
-void print_comparisons(const Options& options, const std::vector<Found>& runs) {
+void print_comparisons(const Options& options, const std::vector<FoundRun>& runs) {
   const std::vector<std::string> found = baselines(runs, options.against);
-  if (options.csv) std::cout << comparison_csv_header();
+  // A policy of several variants is the baseline of each of them.
+  struct Table {
+    std::vector<RunPage> pages;
+    std::vector<std::string> names;
+    std::size_t baseline = 0;
+  };
+  std::vector<Table> tables;
   for (const std::string& baseline : found) {
-    // A policy of several variants is the baseline of each of them.
-    std::vector<Found> among = runs;
+    std::vector<FoundRun> among = runs;
     if (found.size() > 1) {
-      const auto own = std::ranges::find(runs, baseline, &Found::name);
-      std::erase_if(among, [&](const Found& run) { return run.within != own->within; });
+      const auto own = std::ranges::find(runs, baseline, &FoundRun::name);
+      std::erase_if(among, [&](const FoundRun& run) { return run.within != own->within; });
     }
-    const std::vector<RunPage> pages = pages_of(among, {});
-    const std::vector<std::string> names = names_of(pages);
-    if (names.size() < 2) continue;  // of several: one that has nothing beside it
-    const Comparison comparison = compare(pages, place_of(names, baseline), true);
+    Table table{.pages = pages_of(among, {}), .names = {}};
+    table.names = names_of(table.pages);
+    table.baseline = place_of(table.names, baseline);
+    // Of several: one that has nothing beside it.
+    if (table.names.size() > 1) tables.push_back(std::move(table));
+  }
+  std::vector<Compared> compared;
+  for (const Table& table : tables) compared.push_back({table.pages, table.baseline});
+  const std::vector<Comparison> comparisons = compare(compared, true);
+  if (options.csv) std::cout << comparison_csv_header();
+  for (std::size_t i = 0; i < tables.size(); ++i) {
     if (options.json) {
-      std::cout << comparison_json(comparison, names);
+      std::cout << comparison_json(comparisons[i], tables[i].names);
     } else if (options.csv) {
-      std::cout << comparison_csv(comparison, names);
+      std::cout << comparison_csv(comparisons[i], tables[i].names);
     } else {
-      std::cout << '\n' << comparison_text(comparison, names);
+      std::cout << '\n' << comparison_text(comparisons[i], tables[i].names);
     }
   }
 }
@@ -226,17 +156,22 @@ void print_csv(const std::vector<RunPage>& pages, const std::vector<Summary>& su
 }
 
 // What --against names has to be there before anything is printed or written.
-void check_baseline(const Options& options, const std::vector<Found>& runs) {
+void check_baseline(const Options& options, const std::vector<FoundRun>& runs) {
   if (options.against.empty()) return;
   const std::vector<std::string> found = baselines(runs, options.against);
-  if (found.size() == 1 && names_of(pages_of(runs, {})).size() < 2) {
-    throw InputError("--against: there is nothing beside " + found.front() + " to compare",
-                     "give folders with runs of other policies, too");
+  // Of several each is compared with what is in its own folder and variant.
+  const bool has_other = std::ranges::any_of(runs, [&](const FoundRun& run) {
+    return std::ranges::find(found, run.name()) == found.end();
+  });
+  if (!has_other && (found.size() > 1 || names_of(pages_of(runs, {})).size() < 2)) {
+    throw InputError("--against: there is nothing beside " + listed(found) + " to compare",
+                     found.size() == 1 ? "give folders with runs of other policies, too"
+                                       : "name one of them in full to compare it with the others");
   }
 }
 
 void report(const Options& options) {
-  const std::vector<Found> runs = find_runs(options);
+  const std::vector<FoundRun> runs = find_runs(options.folders);
   check_baseline(options, runs);
   if (!options.html.empty()) write_page(options, runs);
   if (!options.figures.folder.empty()) {
@@ -248,7 +183,7 @@ void report(const Options& options) {
   if (compares && (options.json || options.csv)) return print_comparisons(options, runs);
   if (options.resizes) return print_resizes(options, runs);
   if (options.json) {
-    for (const Found& run : runs) std::cout << to_json(run.summary) << '\n';
+    for (const FoundRun& run : runs) std::cout << to_json(run.summary) << '\n';
     return;
   }
   const std::vector<RunPage> pages = pages_of(runs, {});

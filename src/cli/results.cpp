@@ -381,12 +381,23 @@ ResultsFile& OpenResults::at(const ResultsPlace& place, bool force) {
     refuse_to_write(folder, fmt::format("they are of {}, and these of {}", name(*before),
                                         name(place.experiment)));
   }
-  for (const std::string& matrix : file->matrices()) {
+  const std::vector<std::string> before = file->matrices();
+  const auto is_of_variant = [](const std::string& matrix) { return !matrix.empty(); };
+  // The page of all variants is of runs that are over: it is made anew at the end.
+  if (const fs::path page = folder / "report.html"; fs::exists(page)) {
+    const bool is_ours = std::ranges::any_of(before, is_of_variant);
+    if (before.empty() && !force && std::ranges::any_of(place.matrices, is_of_variant)) {
+      refuse_to_write(folder, fmt::format("report.html is there without {}", ResultsFile::kName));
+    }
+    if (is_ours) fs::remove(page);
+  }
+  for (const std::string& matrix : before) {
     if (std::ranges::find(place.matrices, matrix) != place.matrices.end()) continue;
     file->drop(matrix);
     remove_gone(*file, matrix);
   }
   file->set_experiment(place.experiment);
+  file->set_order(place.matrices);
   return *file;
 }
 

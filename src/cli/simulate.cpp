@@ -24,6 +24,7 @@
 #include "cli/array_job.hpp"
 #include "cli/experiment.hpp"
 #include "cli/figure_options.hpp"
+#include "cli/found_runs.hpp"
 #include "cli/log_options.hpp"
 #include "cli/measure_options.hpp"
 #include "cli/number_range.hpp"
@@ -356,7 +357,9 @@ Source from_trace(const SimulateOptions& options, ProgressLine& progress) {
     source.about += fmt::format("; {} adapt, as {} says", workload->adapting(), log.adaptive);
     if (log.unknown > 0) source.about += fmt::format(", and {} that were left out", log.unknown);
   }
-  source.unix_start_time = log.header.unix_start_time;
+  source.unix_start_time = options.resample
+                               ? start_of_resampled(*workload, log.header.unix_start_time)
+                               : log.header.unix_start_time;
   source.files = {{"trace", options.trace}};
   if (!log.adaptive.empty()) source.files.push_back({"adaptive", log.adaptive});
   return source;
@@ -1302,10 +1305,15 @@ void add_simulate_command(CLI::App& app, const Registry& registry) {
         simulate_command(*options, registry, command, session);
         return;
       }
+      std::size_t matrices = 1;
       run_experiment(*experiment, command, options->json,
                      [&](const auto& texts, const std::string& variant, const auto& results) {
+                       matrices = results.matrices.size();
                        return simulate_options(texts, variant, results, registry, session);
                      });
+      if (session.folders.size() == 1 && matrices > 1) {
+        write_page_of_variants(*session.folders.begin());
+      }
     };
     if (options->on == "local") {
       run();

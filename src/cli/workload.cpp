@@ -543,11 +543,7 @@ void resample_log(const ResampleOptions& options) {
   SwfHeader header = std::move(log.header);
   header.start_time.clear();
   header.end_time.clear();
-  // What is too far away says nothing.
-  if (!seconds_from(header.unix_start_time, 0)) header.unix_start_time.reset();
-  if (header.unix_start_time) {
-    *header.unix_start_time += made.origin.time_since_epoch() / whole_seconds(1);
-  }
+  header.unix_start_time = start_of_resampled(log.workload, header.unix_start_time);
   write_made_log(
       options.out, made.workload, std::move(header), how.nodes, log_options.rules.cores_per_node,
       fmt::format("resampled from {} by users and weeks (Zakay and Feitelson 2013): ductile "

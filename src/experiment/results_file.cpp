@@ -2,10 +2,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -20,6 +22,11 @@ constexpr int kVersion = 2;
 constexpr int kApplication = 0x4475'6374;  // "Duct", in the header of the file
 constexpr const char* kRemedy =
     "give another folder to --out, or --force to have the results in it removed";
+
+// The place of a matrix in the experiment; those of which nobody has said it come last.
+constexpr std::string_view kPlaceOfMatrix =
+    "ifnull((SELECT key FROM head, json_each(head.value) WHERE head.name = 'matrices' AND "
+    "json_each.value = matrix), 1e9)";
 
 constexpr const char* kTables =
     "CREATE TABLE head (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
@@ -37,8 +44,10 @@ std::string view_of_figures() {
   };
   visit_figures(names, column);
   visit_asked_figures(names, column);
-  return sql +
-         " FROM runs WHERE summary IS NOT NULL AND number IS NOT NULL ORDER BY matrix, number;";
+  return sql + fmt::format(
+                   " FROM runs WHERE summary IS NOT NULL AND number IS NOT NULL "
+                   "ORDER BY {}, matrix, number;",
+                   kPlaceOfMatrix);
 }
 
 }  // namespace
@@ -222,6 +231,13 @@ void ResultsFile::set_experiment(const std::string& name) {
   Statement(*this, "INSERT OR REPLACE INTO head VALUES ('experiment', ?)").add(name).done();
 }
 
+void ResultsFile::set_order(const std::vector<std::string>& matrices) {
+  const std::string text = nlohmann::json(matrices).dump();
+  Statement before(*this, "SELECT value FROM head WHERE name = 'matrices'");
+  if (before.next() && before.text(0) == text) return;
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('matrices', ?)").add(text).done();
+}
+
 void ResultsFile::each_run(const std::optional<std::string>& matrix,
                            const std::function<void(const PlannedRun&)>& see) const {
   Statement runs(*this,
@@ -242,7 +258,9 @@ void ResultsFile::each_run(const std::optional<std::string>& matrix,
 }
 
 std::vector<std::string> ResultsFile::matrices() const {
-  Statement all(*this, "SELECT DISTINCT matrix FROM runs ORDER BY matrix");
+  const std::string sql =
+      fmt::format("SELECT DISTINCT matrix FROM runs ORDER BY {}, matrix", kPlaceOfMatrix);
+  Statement all(*this, sql.c_str());
   std::vector<std::string> folders;
   while (all.next()) folders.push_back(all.text(0));
   return folders;

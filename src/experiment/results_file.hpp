@@ -62,8 +62,11 @@ class ResultsFile {
   /// Calls `see` for each run, by folder: of a matrix, or of all.
   void each_run(const std::optional<std::string>& matrix,
                 const std::function<void(const PlannedRun&)>& see) const;
-  /// The matrices that have runs: their folders within that of the results.
+  /// The matrices that have runs, in the order of the experiment: their folders within that of the
+  /// results.
   std::vector<std::string> matrices() const;
+  /// The order of the experiment.
+  void set_order(const std::vector<std::string>& matrices);
   bool is_over(const std::string& folder) const;
   /// Is any run over?
   bool has_any() const;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/job_classes.hpp"
 #include "report/jobs_csv.hpp"
 #include "report/output_file.hpp"
 #include "report/text.hpp"
@@ -27,56 +28,115 @@ constexpr std::size_t kShownUsers = 5;  // who gain most, and as many who lose m
 // Of effects on parts of the jobs, of which there are many: 95 % intervals need no more.
 constexpr std::size_t kReplicates = 999;
 
-// One job in two runs.
+// One job in two runs, or in two of each of several seeds.
 struct JobPair {
   Time submit{};
   std::uint64_t job = 0;
   std::int64_t user = 0;
-  std::size_t size_class = 0, runtime_class = 0;
+  std::uint64_t size = 0;
+  Duration run_time{};     // by which it has its class
+  std::uint64_t runs = 1;  // of the baseline; the following are sums over them
   double wait[2]{}, turnaround[2]{}, slowdown[2]{};  // with the baseline, and else
 };
 
+// The jobs of two runs, by number.
 struct JobPairs {
-  std::vector<JobPair> pairs{};  // by submission
-  std::uint64_t left_out = 0;    // ran in one of the runs only
-  std::uint64_t others = 0;      // of the pairs: have the same number, and are not the same job
+  std::vector<JobPair> pairs{};
+  std::uint64_t left_out = 0;   // ran in one of the runs only
+  bool are_other = false;       // they have the same numbers, and are not the same jobs
+  bool came_otherwise = false;  // they are, but came at other times
 };
 
-JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<JobsCsvRow>& others,
-                   const JobClasses& classes) {
+// More than so many of a hundred jobs that differ are not those that a run has changed.
+constexpr std::size_t kFewOfHundred = 1;
+bool is_more_than_few(std::uint64_t some, std::size_t all) {
+  return 100 * some > kFewOfHundred * all;
+}
+
+JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<JobsCsvRow>& others) {
   JobPairs found;
+  std::uint64_t different = 0, moved = 0;
   auto at = others.begin();
   for (const JobsCsvRow& row : baseline) {
     at = std::ranges::lower_bound(at, others.end(), row.job, {}, &JobsCsvRow::job);
     if (at == others.end() || at->job != row.job) continue;
-    if (at->size != row.size || at->walltime != row.walltime || at->user != row.user) {
-      ++found.others;
-    }
+    if (at->size != row.size || at->walltime != row.walltime || at->user != row.user) ++different;
+    if (at->submit != row.submit) ++moved;
     JobPair& pair = found.pairs.emplace_back();
     pair.submit = row.submit;
     pair.job = row.job;
     pair.user = row.user;
-    pair.size_class = classes.sizes.of(static_cast<double>(row.size));
-    pair.runtime_class = classes.runtimes.of(to_seconds(class_runtime(row)));
+    pair.size = row.size;
+    pair.run_time = class_runtime(row);
     for (const auto& [place, its] : {std::pair{0, &row}, std::pair{1, &*at}}) {
       pair.wait[place] = to_seconds(its->waited);
       pair.turnaround[place] = to_seconds(its->turnaround);
-      pair.slowdown[place] =
-          bounded_slowdown(its->turnaround, its->static_runtime.value_or(*its->end - *its->start));
+      pair.slowdown[place] = bounded_slowdown(its->turnaround, class_runtime(*its));
     }
   }
   found.left_out = baseline.size() + others.size() - 2 * found.pairs.size();
-  std::ranges::sort(found.pairs, {},
-                    [](const JobPair& pair) { return std::tuple(pair.submit, pair.job); });
+  // Where only half of them have a partner, it is by chance that these have.
+  const std::size_t most = std::max(baseline.size(), others.size());
+  found.are_other =
+      is_more_than_few(different, found.pairs.size()) || 2 * found.pairs.size() < most;
+  found.came_otherwise = is_more_than_few(moved, found.pairs.size());
   return found;
+}
+
+// Adds the jobs of another seed of the same log.
+void add_seed(std::vector<JobPair>& pairs, const std::vector<JobPair>& more) {
+  std::vector<JobPair> all;
+  all.reserve(std::max(pairs.size(), more.size()));
+  auto at = more.begin();
+  for (JobPair& pair : pairs) {
+    for (; at != more.end() && at->job < pair.job; ++at) all.push_back(*at);
+    if (at != more.end() && at->job == pair.job) {
+      pair.runs += at->runs;
+      for (const int side : {0, 1}) {
+        pair.wait[side] += at->wait[side];
+        pair.turnaround[side] += at->turnaround[side];
+        pair.slowdown[side] += at->slowdown[side];
+      }
+      ++at;
+    }
+    all.push_back(pair);
+  }
+  all.insert(all.end(), at, more.end());
+  pairs = std::move(all);
+}
+
+// What of a job tells logs apart.
+struct Arrival {
+  std::uint64_t job = 0, size = 0;
+  Time submit{};
+  bool operator==(const Arrival&) const = default;
+};
+
+std::vector<Arrival> arrivals_of(const std::vector<JobsCsvRow>& rows) {
+  std::vector<Arrival> arrivals;
+  for (const JobsCsvRow& row : rows) arrivals.push_back({row.job, row.size, row.submit});
+  return arrivals;
+}
+
+// Most jobs of that number have the same size and come at the same time. (Not all need to: who
+// waits for others, or is killed, may come at another time in another run, or have no row.)
+bool are_of_one_log(const std::vector<Arrival>& a, const std::vector<Arrival>& b) {
+  std::size_t same = 0;
+  auto at = b.begin();
+  for (const Arrival& arrival : a) {
+    at = std::ranges::lower_bound(at, b.end(), arrival.job, {}, &Arrival::job);
+    if (at == b.end()) break;
+    if (*at == arrival) ++same;
+  }
+  return 2 * same > std::max(a.size(), b.size());
 }
 
 // Both sides of one figure, a value for each seed or for each job.
 struct Sides {
   std::vector<double> of[2]{};
-  void add(const double (&values)[2]) {
-    of[0].push_back(values[0]);
-    of[1].push_back(values[1]);
+  void add(const double (&values)[2], std::uint64_t runs = 1) {
+    for (const std::size_t side : {0, 1})
+      of[side].push_back(values[side] / static_cast<double>(runs));
   }
 };
 
@@ -100,8 +160,8 @@ struct PartOfJobs {
   }
   void add_jobs(const std::vector<const JobPair*>& pairs) {
     for (const JobPair* pair : pairs) {
-      wait.add(pair->wait);
-      turnaround.add(pair->turnaround);
+      wait.add(pair->wait, pair->runs);
+      turnaround.add(pair->turnaround, pair->runs);
     }
   }
 };
@@ -110,13 +170,16 @@ template <class Key>
 using PartsOfJobs = std::map<Key, PartOfJobs>;
 
 template <class Key, class KeyOf>
-void add_parts(PartsOfJobs<Key>& parts, const JobPairs& jobs, bool is_one_log, KeyOf key_of) {
+void add_parts(PartsOfJobs<Key>& parts, const std::vector<JobPair>& jobs, bool is_one_log,
+               KeyOf key_of) {
   std::map<Key, std::vector<const JobPair*>> found;
-  for (const JobPair& pair : jobs.pairs) found[key_of(pair)].push_back(&pair);
+  for (const JobPair& pair : jobs) found[key_of(pair)].push_back(&pair);
   for (const auto& [key, pairs] : found) {
     PartOfJobs& part = parts[key];
-    part.jobs += pairs.size();
-    for (const JobPair* pair : pairs) part.total_s += pair->turnaround[1] - pair->turnaround[0];
+    for (const JobPair* pair : pairs) {
+      part.jobs += pair->runs;
+      part.total_s += pair->turnaround[1] - pair->turnaround[0];
+    }
     is_one_log ? part.add_jobs(pairs) : part.add_means(pairs);
   }
 }
@@ -166,23 +229,13 @@ class Comparer {
     result_.baseline = baseline;
   }
 
+  // But for what all comparisons of a command have in common.
   Comparison compare() {
+    read_baseline();
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (i != result_.baseline) compare(i);
     }
-    std::vector<double> p;
-    for (const Difference& row : result_.rows) p.push_back(row.pairs.p);
-    const std::vector<double> corrected = holm(p);
-    for (std::size_t i = 0; i < corrected.size(); ++i) {
-      Difference& row = result_.rows[i];
-      row.p = corrected[i];
-      if (std::isnan(row.p)) continue;
-      ++result_.made;
-      if (row.p >= kSure) continue;
-      const bool is_less = row.pairs.difference < 0;
-      row.verdict = is_less == (row.column.better == Better::less) ? Difference::Verdict::better
-                                                                   : Difference::Verdict::worse;
-    }
+    for (const Remark& remark : remarks_) result_.notes.push_back(text_of(remark));
     say_method();
     return std::move(result_);
   }
@@ -192,18 +245,71 @@ class Comparer {
     std::string policy{};
     std::map<std::uint64_t, const RunPage*> runs{};
   };
+  // What is to be said of some policies.
+  struct Remark {
+    std::string what{};
+    std::vector<std::string> policies{};
+  };
+  // What a policy and the baseline have in common, and what follows from it.
+  struct Pairing {
+    std::vector<SeedPair> seeds{};
+    bool is_of_jobs = false;      // one log: its jobs are the pairs, not the seeds
+    bool are_other_jobs = false;  // seeds pair nothing
+    std::vector<JobPair> jobs{};  // of one log
+  };
 
-  void note(const std::string& text) { result_.notes.push_back(text); }
+  const Group& baseline() const { return groups_[result_.baseline]; }
 
-  std::vector<SeedPair> seeds_of(const Group& other) {
-    const Group& baseline = groups_[result_.baseline];
+  void note(std::size_t group, std::string what) {
+    auto at = std::ranges::find(remarks_, what, &Remark::what);
+    if (at == remarks_.end()) at = remarks_.insert(at, {.what = std::move(what)});
+    at->policies.push_back(groups_[group].policy);
+  }
+
+  static std::string text_of(const Remark& remark) {
+    constexpr std::size_t kNamed = 5;
+    std::string who;
+    for (std::size_t i = 0; i < std::min(remark.policies.size(), kNamed); ++i) {
+      who += (i == 0 ? "" : ", ") + remark.policies[i];
+    }
+    if (remark.policies.size() > kNamed) {
+      who += fmt::format(" and {} more", remark.policies.size() - kNamed);
+    }
+    return who + ": " + remark.what;
+  }
+
+  // Its classes of jobs, and whether its seeds have logs of their own.
+  void read_baseline() {
+    std::vector<Duration> run_times;
+    std::vector<Arrival> first;
+    Nodes nodes = 0;
+    bool is_first = true, is_one_log = true;
+    for (const auto& [seed, run] : baseline().runs) {
+      nodes = std::max(nodes, run->summary.nodes);
+      if (run->summary.stopped || !has_jobs(*run)) continue;
+      if (!by_parts_ && baseline().runs.size() == 1) break;
+      const std::vector<JobsCsvRow> rows = jobs_of(*run);
+      for (const JobsCsvRow& row : rows) run_times.push_back(class_runtime(row));
+      std::vector<Arrival> arrivals = arrivals_of(rows);
+      if (std::exchange(is_first, false)) {
+        first = std::move(arrivals);
+      } else {
+        is_one_log = is_one_log && are_of_one_log(first, arrivals);
+      }
+    }
+    have_one_log_ = is_one_log && !first.empty();
+    result_.job_classes = {size_classes(nodes), runtime_classes(std::move(run_times))};
+  }
+
+  std::vector<SeedPair> seeds_of(std::size_t group) {
+    const Group& other = groups_[group];
     std::vector<SeedPair> pairs;
     std::string alone;
     std::size_t count = 0;
     const auto leave_out = [&](std::uint64_t seed) {
       if (++count <= 10) alone += fmt::format("{}{}", alone.empty() ? "" : ", ", seed);
     };
-    for (const auto& [seed, run] : baseline.runs) {
+    for (const auto& [seed, run] : baseline().runs) {
       const auto at = other.runs.find(seed);
       if (at == other.runs.end()) {
         leave_out(seed);
@@ -212,12 +318,26 @@ class Comparer {
       }
     }
     for (const auto& [seed, run] : other.runs) {
-      if (!baseline.runs.contains(seed)) leave_out(seed);
+      if (!baseline().runs.contains(seed)) leave_out(seed);
     }
     if (count > 0) {
-      note(fmt::format("Of {} and {} only one has the seed{} {}{}: left out.", other.policy,
-                       baseline.policy, count == 1 ? "" : "s", alone,
-                       count > 10 ? fmt::format(" and {} more", count - 10) : ""));
+      note(group, fmt::format("either it or {} only has the seed{} {}{}: left out.",
+                              baseline().policy, count == 1 ? "" : "s", alone,
+                              count > 10 ? fmt::format(" and {} more", count - 10) : ""));
+    }
+    const auto stopped = std::erase_if(pairs, [](const SeedPair& pair) {
+      return pair.of[0]->summary.stopped || pair.of[1]->summary.stopped;
+    });
+    if (stopped > 0) {
+      note(group, fmt::format("{} stopped before the end, and left out.",
+                              stopped == 1 ? "one pair of runs was"
+                                           : fmt::format("{} pairs of runs were", stopped)));
+    } else if (pairs.empty()) {
+      note(group, fmt::format("it has no seed in common with {}.", baseline().policy));
+    }
+    if (pairs.size() > 1 && are_alike(pairs)) {
+      note(group, fmt::format("all {} seeds gave the same: they count as one.", pairs.size()));
+      pairs.resize(1);
     }
     return pairs;
   }
@@ -241,45 +361,39 @@ class Comparer {
   }
 
   void compare(std::size_t group) {
-    const Group& other = groups_[group];
-    std::vector<SeedPair> pairs = seeds_of(other);
-    const auto stopped = std::erase_if(pairs, [](const SeedPair& pair) {
-      return pair.of[0]->summary.stopped || pair.of[1]->summary.stopped;
+    Pairing pairing{.seeds = seeds_of(group)};
+    if (pairing.seeds.empty()) return;
+    pairing.is_of_jobs = pairing.seeds.size() == 1;
+    const bool has_files = std::ranges::all_of(pairing.seeds, [](const SeedPair& pair) {
+      return has_jobs(*pair.of[0]) && has_jobs(*pair.of[1]);
     });
-    if (stopped > 0) {
-      note(fmt::format(
-          "{} against {}: {} stopped before the end, and left out.", other.policy,
-          groups_[result_.baseline].policy,
-          stopped == 1 ? "one pair of runs was" : fmt::format("{} pairs of runs were", stopped)));
-      if (pairs.empty()) return;
+    if (has_files) {
+      if (!pairing.is_of_jobs && have_one_log_) {
+        pairing.is_of_jobs = true;
+        note(group,
+             fmt::format("all {} seeds have the same log, and say nothing of another one: they "
+                         "count as one, and what a job has is its mean over them.",
+                         pairing.seeds.size()));
+      }
+      read_jobs(group, pairing);
+    } else {
+      note(group, fmt::format("not all of its runs and those of {} have a jobs.csv: nobody knows "
+                              "whether their jobs are the same.",
+                              baseline().policy));
     }
-    if (pairs.empty()) {
-      note(fmt::format("{} and {} have no seed in common.", other.policy,
-                       groups_[result_.baseline].policy));
-      return;
-    }
-    if (pairs.size() > 1 && are_alike(pairs)) {
-      note(fmt::format("All {} seeds of {} gave the same: they count as one.", pairs.size(),
-                       other.policy));
-      pairs.resize(1);
-    }
-    const bool is_one_log = pairs.size() == 1;
-    const bool has_files = std::ranges::all_of(
-        pairs, [](const SeedPair& pair) { return has_jobs(*pair.of[0]) && has_jobs(*pair.of[1]); });
     std::map<std::string_view, Sides> of_jobs;
-    if (has_files && (is_one_log || by_parts_)) {
-      add_jobs(group, pairs, of_jobs);
-    } else if (!has_files) {
-      note(
-          fmt::format("Not all runs of {} and the baseline have a jobs.csv: jobs are not compared.",
-                      other.policy));
+    for (const JobPair& pair : pairing.jobs) {
+      of_jobs["mean_wait_s"].add(pair.wait, pair.runs);
+      of_jobs["mean_turnaround_s"].add(pair.turnaround, pair.runs);
+      of_jobs["mean_bounded_slowdown"].add(pair.slowdown, pair.runs);
     }
-    if (!is_one_log) most_seeds_ = std::max(most_seeds_, pairs.size());
-
+    if (!pairing.is_of_jobs && !pairing.are_other_jobs) {
+      most_seeds_ = std::max(most_seeds_, pairing.seeds.size());
+    }
     for (const Column& column : columns_) {
       if (column.better == Better::neither) continue;
       Sides sides;
-      for (const SeedPair& pair : pairs) {
+      for (const SeedPair& pair : pairing.seeds) {
         const double values[2]{value(column, *pair.of[0]), value(column, *pair.of[1])};
         if (std::isfinite(values[0]) && std::isfinite(values[1])) sides.add(values);
       }
@@ -287,15 +401,15 @@ class Comparer {
       Difference& row = result_.rows.emplace_back();
       row.group = group;
       row.column = column;
-      row.pairs = compare_pairs(sides.of[0], sides.of[1]);
       const auto jobs = of_jobs.find(column.key);
-      if (!is_one_log || jobs == of_jobs.end()) continue;
-      row.pairs = compare_series(jobs->second.of[0], jobs->second.of[1]);
-      most_jobs_ = std::max(most_jobs_, row.pairs.pairs);
-      if (row.pairs.block == 0) continue;
-      shortest_ = std::min(shortest_, row.pairs.block);
-      longest_ = std::max(longest_, row.pairs.block);
-      replicates_ = row.pairs.replicates;
+      if (jobs != of_jobs.end()) {
+        row.pairs = compare_series(jobs->second.of[0], jobs->second.of[1]);
+        tell_blocks(row.pairs);
+      } else {
+        row.pairs = compare_pairs(sides.of[0], sides.of[1]);
+        if (pairing.is_of_jobs || pairing.are_other_jobs) forget_chance(row.pairs);
+        if (pairing.are_other_jobs) row.pairs.pairs = row.pairs.agree = 0;
+      }
     }
   }
 
@@ -303,53 +417,77 @@ class Comparer {
     return measured_jobs(*files_.of(run.path / "jobs.csv"), run.summary);
   }
 
-  void add_jobs(std::size_t group, const std::vector<SeedPair>& pairs,
-                std::map<std::string_view, Sides>& of_jobs) {
-    const bool is_one_log = pairs.size() == 1;
+  // Seeds of one log, and runs of other jobs, say nothing of it.
+  static void forget_chance(PairedComparison& its) {
+    its.difference_95 = its.ratio_95 = {};
+    its.p = PairedComparison::kNone;
+  }
+
+  // For the sentence about the method.
+  void tell_blocks(const PairedComparison& its) {
+    most_jobs_ = std::max(most_jobs_, its.pairs);
+    if (its.block == 0) return;
+    shortest_ = std::min(shortest_, its.block);
+    longest_ = std::max(longest_, its.block);
+    replicates_ = its.replicates;
+  }
+
+  // Reads two runs at a time.
+  void read_jobs(std::size_t group, Pairing& pairing) {
     PartsOfJobs<std::pair<std::size_t, std::size_t>> classes;
     PartsOfJobs<std::int64_t> users;
+    const auto add = [&](const std::vector<JobPair>& jobs) {
+      add_parts(classes, jobs, pairing.is_of_jobs, [&](const JobPair& pair) {
+        return std::pair(result_.job_classes.sizes.of(static_cast<double>(pair.size)),
+                         result_.job_classes.runtimes.of(to_seconds(pair.run_time)));
+      });
+      add_parts(users, jobs, pairing.is_of_jobs, [](const JobPair& pair) { return pair.user; });
+    };
     std::uint64_t left_out = 0;
-    for (const SeedPair& seed : pairs) {
-      const std::vector<JobsCsvRow> baseline = jobs_of(*seed.of[0]), others = jobs_of(*seed.of[1]);
-      JobClasses& its_classes = result_.job_classes;
-      if (its_classes.sizes.names.empty()) {
-        its_classes = classes_of(baseline, seed.of[0]->summary.nodes);
-      }
-      const JobPairs jobs = pair_jobs(baseline, others, its_classes);
-      if (jobs.others > jobs.pairs.size() / 100) {
-        note(fmt::format("{} had other jobs than {}: they are not compared one by one.",
-                         groups_[group].policy, groups_[result_.baseline].policy));
+    bool came_otherwise = false;
+    for (const SeedPair& seed : pairing.seeds) {
+      JobPairs found = pair_jobs(jobs_of(*seed.of[0]), jobs_of(*seed.of[1]));
+      if (found.are_other) {
+        note(group, fmt::format("it had other jobs than {}: nothing pairs them, and what differs "
+                                "may be chance, or the jobs.",
+                                baseline().policy));
+        pairing.are_other_jobs = true;
+        pairing.jobs.clear();
         return;
       }
-      left_out += jobs.left_out;
-      if (is_one_log && !jobs.pairs.empty()) {
-        for (const JobPair& pair : jobs.pairs) {
-          of_jobs["mean_wait_s"].add(pair.wait);
-          of_jobs["mean_turnaround_s"].add(pair.turnaround);
-          of_jobs["mean_bounded_slowdown"].add(pair.slowdown);
-        }
+      came_otherwise = came_otherwise || found.came_otherwise;
+      left_out += found.left_out;
+      if (pairing.is_of_jobs) {
+        add_seed(pairing.jobs, found.pairs);
+      } else if (by_parts_) {
+        add(found.pairs);
+      } else {
+        break;  // one is enough to know whether the jobs are the same
       }
-      if (!by_parts_) continue;
-      add_parts(classes, jobs, is_one_log,
-                [](const JobPair& pair) { return std::pair(pair.size_class, pair.runtime_class); });
-      add_parts(users, jobs, is_one_log, [](const JobPair& pair) { return pair.user; });
     }
-    if (left_out > 0) {
-      note(fmt::format("{} job{} ran under only one of {} and {}: no pair{} of {}.", left_out,
-                       left_out == 1 ? "" : "s", groups_[group].policy,
-                       groups_[result_.baseline].policy, left_out == 1 ? "" : "s",
-                       left_out == 1 ? "it" : "them"));
+    std::ranges::sort(pairing.jobs, {},
+                      [](const JobPair& pair) { return std::tuple(pair.submit, pair.job); });
+    if (came_otherwise) {
+      note(group,
+           fmt::format("its jobs came at other times than those of {} (another load, or jobs "
+                       "that follow others): what differs may not be the policy alone.",
+                       baseline().policy));
     }
-    const JobClasses& names = result_.job_classes;
-    add_effects(result_.classes, group, classes, is_one_log, [&](const auto& key) {
-      const std::string& size = names.sizes.names[key.first];
-      return PartEffect{.part = fmt::format("{} node{}, {}", size, size == "1" ? "" : "s",
-                                            names.runtimes.names[key.second]),
-                        .size_class = key.first,
-                        .runtime_class = key.second};
-    });
+    if (left_out > 0 && (pairing.is_of_jobs || by_parts_)) {
+      note(group, fmt::format("{} job{} ran under either it or {} only, and {} compared.", left_out,
+                              left_out == 1 ? "" : "s", baseline().policy,
+                              left_out == 1 ? "is not" : "are not"));
+    }
+    if (!by_parts_) return;
+    if (pairing.is_of_jobs) add(pairing.jobs);
+    add_effects(result_.classes, group, classes, pairing.is_of_jobs,
+                [&](const auto& key) {
+                  return PartEffect{.part = result_.job_classes.name(key.first, key.second),
+                                    .size_class = key.first,
+                                    .runtime_class = key.second};
+                });
     const std::size_t first = result_.users.size();
-    add_effects(result_.users, group, users, is_one_log,
+    add_effects(result_.users, group, users, pairing.is_of_jobs,
                 [](std::int64_t user) { return PartEffect{.part = fmt::format("{}", user)}; });
     std::stable_sort(result_.users.begin() + static_cast<std::ptrdiff_t>(first),
                      result_.users.end(), [](const PartEffect& a, const PartEffect& b) {
@@ -366,7 +504,7 @@ class Comparer {
           most_seeds_);
     }
     if (most_jobs_ > 0) {
-      text += fmt::format("{}One seed: jobs paired by number (up to {})", text.empty() ? "" : " ",
+      text += fmt::format("{}One log: jobs paired by number (up to {})", text.empty() ? "" : " ",
                           most_jobs_);
       text += longest_ == 0
                   ? ", too few for intervals."
@@ -377,21 +515,46 @@ class Comparer {
                                               : fmt::format("{} to {}", shortest_, longest_),
                         replicates_);
     }
-    if (text.empty()) text = "One run each: nothing says how much of a difference is chance.";
-    if (result_.made > 1) {
-      text += fmt::format(" p is corrected for {} comparisons (Holm).", result_.made);
-    }
+    if (text.empty()) text = "Nothing is paired: nothing says how much of a difference is chance.";
   }
 
   bool by_parts_;
   JobsFiles files_;
   std::vector<Column> columns_{};
   std::vector<Group> groups_{};
+  std::vector<Remark> remarks_{};
+  bool have_one_log_ = false;  // the seeds of the baseline
   Comparison result_{};
   // For the sentence about the method.
   std::size_t most_seeds_ = 0, most_jobs_ = 0, replicates_ = 0, longest_ = 0;
   std::size_t shortest_ = std::numeric_limits<std::size_t>::max();
 };
+
+// By Holm's method, over what all of them have compared.
+void correct(std::span<Comparison> comparisons) {
+  std::vector<double> p;
+  for (const Comparison& its : comparisons) {
+    for (const Difference& row : its.rows) p.push_back(row.pairs.p);
+  }
+  const std::vector<double> corrected = holm(p);
+  const auto made = static_cast<std::size_t>(
+      std::ranges::count_if(p, [](double its) { return !std::isnan(its); }));
+  auto next = corrected.begin();
+  for (Comparison& its : comparisons) {
+    its.made = made;
+    if (made > 1) {
+      its.method += fmt::format(" p is corrected for {} comparisons (Holm){}.", made,
+                                comparisons.size() > 1 ? ", those against all baselines" : "");
+    }
+    for (Difference& row : its.rows) {
+      row.p = *next++;
+      if (std::isnan(row.p) || row.p >= kSure) continue;
+      const bool is_less = row.pairs.difference < 0;
+      row.verdict = is_less == (row.column.better == Better::less) ? Difference::Verdict::better
+                                                                   : Difference::Verdict::worse;
+    }
+  }
+}
 
 std::string amount(double value, int decimals) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "-";
@@ -408,12 +571,6 @@ std::string interval(const Interval95& its, double scale, int decimals, bool has
 }
 std::string p_text(double p) {
   return std::isnan(p) ? "-" : p < 0.001 ? "< 0.001" : fmt::format("{:.3f}", p);
-}
-
-std::string_view effect_word(const PairedComparison& its) {
-  if (its.difference_95.high < 0) return "gains";
-  if (its.difference_95.low > 0) return "loses";
-  return "open";
 }
 
 void add_effect_row(std::vector<std::vector<std::string>>& rows, const std::string& policy,
@@ -503,9 +660,25 @@ std::string_view word(Difference::Verdict verdict) {
                                                  : "open";
 }
 
+std::string_view effect_word(const PairedComparison& its) {
+  if (its.difference_95.high < 0) return "gains";
+  if (its.difference_95.low > 0) return "loses";
+  return "open";
+}
+
+std::vector<Comparison> compare(std::span<const Compared> all, bool by_parts, JobsFiles files) {
+  std::vector<Comparison> comparisons;
+  for (const Compared& its : all) {
+    comparisons.push_back(Comparer(its.runs, its.baseline, by_parts, files).compare());
+  }
+  correct(comparisons);
+  return comparisons;
+}
+
 Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts,
                    JobsFiles files) {
-  return Comparer(runs, baseline, by_parts, std::move(files)).compare();
+  const Compared only{runs, baseline};
+  return std::move(compare({&only, 1}, by_parts, files).front());
 }
 
 std::optional<std::string_view> main_figure(const Comparison& comparison) {
@@ -553,7 +726,7 @@ std::string comparison_text(const Comparison& comparison, std::span<const std::s
     for (const PartEffect& effect : comparison.classes) {
       add_effect_row(rows, policies[effect.group], effect);
     }
-    text += "\nBy size asked for and run time with the baseline:\n" + aligned_text(rows, 2);
+    text += "\nBy size asked for and run time:\n" + aligned_text(rows, 2);
     if (comparison.classes.size() > kMany) {
       text +=
           fmt::format("{} classes, not corrected: of such intervals one in 20 misses by chance.\n",
@@ -579,8 +752,9 @@ std::string comparison_text(const Comparison& comparison, std::span<const std::s
         }
       }
       if (gain + lose + left == 0) continue;
-      more += fmt::format("{}: {} users gain, {} lose ({} and {} clearly); {} not shown.\n",
-                          policies[group], gain, lose, clear_gain, clear_lose, left);
+      more +=
+          fmt::format("{}: users who gain: {}, who lose: {} (clearly: {} and {}); not shown: {}.\n",
+                      policies[group], gain, lose, clear_gain, clear_lose, left);
     }
     text += "\nBy user, those first whose jobs gain or lose most time together:\n";
     text += aligned_text(rows, 2) + more;

@@ -16,20 +16,13 @@
 namespace ductile {
 namespace {
 
-struct JobQuantity {
-  std::string_view name, title;
-  bool is_time;
-  double (*value)(const FigureJob&);
-};
+bool is_time(const FigureQuantity& quantity) {
+  return quantity.unit == FigureQuantity::Unit::seconds;
+}
 
-constexpr std::array<JobQuantity, 3> kJobQuantities{
-    {{"wait", "wait", true, [](const FigureJob& job) { return job.wait_s; }},
-     {"turnaround", "turnaround", true, [](const FigureJob& job) { return job.turnaround_s; }},
-     {"slowdown", "bounded slowdown", false, slowdown_of}}};
-
-std::vector<double> sorted_of(const PolicyFiles& policy, const JobQuantity& quantity) {
+std::vector<double> sorted_of(const PolicyFiles& policy, const FigureQuantity& quantity) {
   std::vector<double> values;
-  for (const FigureJob& job : policy.jobs) values.push_back(quantity.value(job));
+  for (const FigureJob& job : policy.jobs) values.push_back(quantity.of_job(job));
   std::ranges::sort(values);
   return values;
 }
@@ -41,8 +34,8 @@ double quantile_of(std::span<const double> sorted, double share) {
   return sorted[low] + (next - sorted[low]) * (place - std::floor(place));
 }
 
-Axis axis_of(const JobQuantity& quantity, double most, std::size_t ticks) {
-  return quantity.is_time ? log_duration_axis(most, ticks) : log_axis(most, ticks);
+Axis axis_of(const FigureQuantity& quantity, double most, std::size_t ticks) {
+  return is_time(quantity) ? log_duration_axis(most, ticks) : log_axis(most, ticks);
 }
 
 // The share of jobs with at most this value: each step where these are few, else a thousand points.
@@ -61,15 +54,16 @@ std::vector<Spot> steps_of(std::span<const double> sorted) {
   return points;
 }
 
-Figure cdf_figure(const JobQuantity& quantity, std::span<const PolicyFiles> policies,
+Figure cdf_figure(const FigureQuantity& quantity, std::span<const PolicyFiles> policies,
                   const Look& look) {
   constexpr std::size_t kOfAPanel = 6;
   Figure figure;
   figure.name = fmt::format("cdf-{}", quantity.name);
   figure.caption = fmt::format(
       "Share of the jobs whose {} is at most so much, over all seeds; the axis is logarithmic{}.",
-      quantity.title, quantity.is_time ? ", and has what is below one second at its left end" : "");
-  figure.csv = fmt::format("policy,{}{},share\n", quantity.name, quantity.is_time ? "_s" : "");
+      quantity.title,
+      is_time(quantity) ? ", and has what is below one second at its left end" : "");
+  figure.csv = fmt::format("policy,{}{},share\n", quantity.name, is_time(quantity) ? "_s" : "");
   std::vector<std::vector<Spot>> curves;
   std::vector<LegendEntry> entries;
   double most = 0;
@@ -160,7 +154,7 @@ QuartileBox box_of(std::vector<double> values) {
   return box;
 }
 
-Figure box_figure(const JobQuantity& quantity, std::span<const PolicyFiles> policies,
+Figure box_figure(const FigureQuantity& quantity, std::span<const PolicyFiles> policies,
                   const Look& look) {
   std::vector<Duration> runtimes;
   for (const FigureJob& job : policies.front().jobs) runtimes.push_back(seconds(job.run_s));
@@ -171,7 +165,7 @@ Figure box_figure(const JobQuantity& quantity, std::span<const PolicyFiles> poli
   figure.caption = fmt::format(
       "{} by size and run time, over all seeds: the median, the box from the first to the third "
       "quartile, and lines to the 5th and 95th percentile.",
-      quantity.is_time ? "Wait" : "Bounded slowdown");
+      is_time(quantity) ? "Wait" : "Bounded slowdown");
   figure.csv = fmt::format("policy,size,run_time,jobs,p5,p25,p50,p75,p95\n");
   // By run time, size and policy.
   std::vector<std::vector<std::vector<QuartileBox>>> boxes(
@@ -182,7 +176,7 @@ Figure box_figure(const JobQuantity& quantity, std::span<const PolicyFiles> poli
     std::vector<std::vector<std::vector<double>>> values(
         times.size(), std::vector<std::vector<double>>(sizes.size()));
     for (const FigureJob& job : policies[i].jobs) {
-      values[times.of(job.run_s)][sizes.of(job.size)].push_back(quantity.value(job));
+      values[times.of(job.run_s)][sizes.of(job.size)].push_back(quantity.of_job(job));
     }
     std::string name;
     append_field(name, policies[i].policy);
@@ -252,11 +246,12 @@ std::vector<Figure> distribution_figures(std::span<const PolicyFiles> policies, 
       std::ranges::any_of(policies, [](const PolicyFiles& policy) { return !policy.jobs.empty(); });
   if (!is_any) return {};
   std::vector<Figure> figures;
-  for (const JobQuantity& quantity : kJobQuantities) {
-    figures.push_back(cdf_figure(quantity, policies, look));
+  for (const FigureQuantity& quantity : figure_quantities()) {
+    if (quantity.of_job) figures.push_back(cdf_figure(quantity, policies, look));
   }
-  for (const JobQuantity& quantity : kJobQuantities) {
-    if (quantity.name != "turnaround") figures.push_back(box_figure(quantity, policies, look));
+  for (const FigureQuantity& quantity : figure_quantities()) {
+    if (!quantity.of_job || quantity.name == "turnaround") continue;
+    figures.push_back(box_figure(quantity, policies, look));
   }
   return figures;
 }

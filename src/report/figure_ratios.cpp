@@ -1,6 +1,5 @@
 // By class of size and run time: what a policy does for jobs, against another one.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <string_view>
@@ -15,15 +14,6 @@
 
 namespace ductile {
 namespace {
-
-struct RatioQuantity {
-  std::string_view name, title;
-  double (*value)(const FigureJob&);
-};
-
-constexpr std::array<RatioQuantity, 2> kRatioQuantities{
-    {{"wait", "Mean wait", [](const FigureJob& job) { return job.wait_s; }},
-     {"slowdown", "Mean bounded slowdown", slowdown_of}}};
 
 struct RatioCell {
   double sum = 0;
@@ -52,20 +42,22 @@ std::vector<Figure> ratio_figures(std::span<const PolicyFiles> policies, std::si
   const Classes times = runtime_classes(std::move(runtimes));
   const Classes sizes = size_classes(policies[baseline].summaries.front().nodes);
   std::vector<Figure> figures;
-  for (const RatioQuantity& quantity : kRatioQuantities) {
+  for (const FigureQuantity& quantity : figure_quantities()) {
+    if (!quantity.of_job || quantity.name == "turnaround") continue;
     std::vector<RatioGrid> grids;
     for (const PolicyFiles& policy : policies) {
       RatioGrid& grid = grids.emplace_back(times.size(), std::vector<RatioCell>(sizes.size()));
       for (const FigureJob& job : policy.jobs) {
         RatioCell& cell = grid[times.of(job.run_s)][sizes.of(job.size)];
-        cell.sum += quantity.value(job);
+        cell.sum += quantity.of_job(job);
         ++cell.jobs;
       }
     }
     Figure figure;
     figure.name = fmt::format("{}-heat", quantity.name);
     figure.caption = fmt::format(
-        "{} by size and run time, as ratio to that under {}, over all seeds: below 1, and blue, is "
+        "Mean {} by size and run time, as ratio to that under {}, over all seeds: below 1, and "
+        "blue, is "
         "shorter. A dash: there are no jobs, or they do not wait there.",
         quantity.title, policies[baseline].policy);
     figure.csv = "policy,size,run_time,jobs,mean,baseline_mean,ratio\n";

@@ -83,28 +83,19 @@ Figure series_figure(const SeriesQuantity& quantity, std::span<const PolicyFiles
   }
   std::vector<LegendEntry> entries;
   for (const BoundLine& bound : bounds) entries.push_back({bound.name, bound.pen});
-  const double title = 1.5 * look.font, each = 5.5 * look.font;
   const double top = look.margin() + (entries.empty() ? 0 : legend(nullptr, look, 0, 0, entries));
-  const auto count = static_cast<double>(policies.size());
-  figure.height = top + count * (title + each) + 3.2 * look.font;
-  const double left = look.font * 1.6 + label_width(y, look) + 5;
   const Axis x = time_axis(to_seconds(from), to_seconds(until),
                            static_cast<std::size_t>(look.width / look.font / 5));
+  const Strips strips{.top = top,
+                      .names = names,
+                      .y_title = with_unit(quantity.title, y),
+                      .x_title = with_unit("time", x),
+                      .x = x,
+                      .y = y};
+  figure.height = strips.height(look);
   figure.draw = [=](Canvas& canvas) {
-    if (!entries.empty()) legend(&canvas, look, left, look.margin() / 2, entries);
-    // Once for all panels, which are too low for it.
-    Lettering upwards = look.letters(Anchor::middle);
-    upwards.upwards = true;
-    canvas.text({look.font, top + count * (title + each) / 2}, with_unit(quantity.title, y),
-                upwards);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const double above = top + static_cast<double>(i) * (title + each) + title;
-      Panel panel(canvas, look,
-                  {left, above, look.width - left - look.margin(), each - 0.4 * look.font}, x, y);
-      const bool is_last = i + 1 == names.size();
-      panel.axes(is_last);
-      panel.title(names[i]);
-      if (is_last) panel.x_title(with_unit("time", x));
+    if (!entries.empty()) legend(&canvas, look, strips.left(look), look.margin() / 2, entries);
+    strips.draw(canvas, look, [&](Panel& panel, std::size_t i) {
       std::vector<Spot> curve;
       for (const SeriesStep& step : steps[i]) {
         curve.push_back({to_seconds(step.from), step.mean});
@@ -114,7 +105,7 @@ Figure series_figure(const SeriesQuantity& quantity, std::span<const PolicyFiles
         if (!bound.by_policy[i].empty()) panel.curve(bound.by_policy[i], bound.pen);
       }
       panel.curve(curve, {.colour = kColours[0], .width = 0.9});
-    }
+    });
   };
   return figure;
 }

@@ -1,8 +1,11 @@
 #include "report/figures.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "report/allocations_csv.hpp"
 #include "report/corridor_csv.hpp"
 #include "report/jobs_csv.hpp"
 #include "report/output_file.hpp"
@@ -24,10 +28,42 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
+// Jobs that began where others were, and when.
+std::set<std::pair<std::uint64_t, Time>> starts_of_guests(const fs::path& folder) {
+  std::set<std::pair<std::uint64_t, Time>> starts;
+  if (!is_there(folder / "allocations.csv")) return starts;
+  for (const Allocation& row : read_allocations(folder / "allocations.csv")) {
+    if (!row.guest_nodes.empty()) starts.emplace(row.job, Time{row.from});
+  }
+  return starts;
+}
+
 }  // namespace
 
 double slowdown_of(const FigureJob& job) {
   return bounded_slowdown(seconds(job.turnaround_s), seconds(job.run_s));
+}
+
+std::span<const FigureQuantity> figure_quantities() {
+  using Unit = FigureQuantity::Unit;
+  static constexpr std::array<FigureQuantity, 5> kQuantities{
+      {{"wait", "mean_wait_s", "wait", Unit::seconds,
+        [](const Summary& s) { return s.mean_wait_s; },
+        [](const FigureJob& job) { return job.wait_s; }},
+       {"turnaround", "mean_turnaround_s", "turnaround", Unit::seconds,
+        [](const Summary& s) { return s.mean_turnaround_s; },
+        [](const FigureJob& job) { return job.turnaround_s; }},
+       {"slowdown", "mean_bounded_slowdown", "bounded slowdown", Unit::none,
+        [](const Summary& s) { return s.mean_bounded_slowdown; }, slowdown_of},
+       {"utilization", "utilization", "utilization", Unit::percent,
+        [](const Summary& s) { return 100 * s.utilization; }, nullptr},
+       {"makespan", "makespan_s", "makespan", Unit::seconds,
+        [](const Summary& s) { return s.makespan_s; }, nullptr}}};
+  return kQuantities;
+}
+
+std::string title_of_run(const FigureQuantity& quantity) {
+  return (quantity.of_job ? "mean " : "") + std::string(quantity.title);
 }
 
 std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
@@ -38,18 +74,24 @@ std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
     its.policy = run.summary.policy;
     its.summaries.push_back(run.summary);
     if (!is_there(run.path / "jobs.csv")) continue;
-    if (its.first.empty()) {
+    const bool is_first = its.first.empty();
+    if (is_first) {
       its.first = run.path;
       if (is_there(run.path / "series.csv")) its.series = read_series(run.path / "series.csv");
       const fs::path corridor = run.path / "corridor.csv";
       if (is_there(corridor)) its.corridor = read_corridor_csv(corridor);
     }
+    std::set<std::pair<std::uint64_t, Time>> guests;
+    if (is_first && run.summary.guests > 0) guests = starts_of_guests(run.path);
     for (const JobsCsvRow& row : read_jobs_csv(run.path / "jobs.csv").rows) {
       if (!row.start || !row.end) continue;
+      if (is_first) ++its.first_jobs;
       its.jobs.push_back({.size = static_cast<double>(row.size),
                           .run_s = to_seconds(row.static_runtime.value_or(*row.end - *row.start)),
                           .wait_s = to_seconds(row.waited),
-                          .turnaround_s = to_seconds(row.turnaround)});
+                          .turnaround_s = to_seconds(row.turnaround),
+                          .start_s = to_seconds(*row.start),
+                          .is_guest = guests.contains({row.job, *row.start})});
     }
     const fs::path resizes = run.path / "resizes.csv";
     if (!is_there(resizes)) continue;  // of an older version
@@ -58,16 +100,18 @@ std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
   return policies;
 }
 
-std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, std::size_t baseline,
+std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, const Comparison& comparison,
                                 const Look& look) {
   std::vector<Figure> all;
   const auto add = [&all](std::vector<Figure> some) {
     std::ranges::move(some, std::back_inserter(all));
   };
   add(main_figures(policies, look));
+  add(comparison_figures(comparison, policies, look));
   add(series_figures(policies, look));
   add(distribution_figures(policies, look));
-  add(ratio_figures(policies, baseline, look));
+  add(ratio_figures(policies, comparison.baseline, look));
+  add(day_figures(policies, look));
   add(resize_figures(policies, look));
   add(gantt_figures(policies, look));
   return all;
@@ -80,7 +124,7 @@ std::size_t write_figures(const fs::path& folder, std::span<const RunPage> runs,
     throw InputError("there are no jobs.csv in the folders of these runs",
                      "write the runs anew, with --out");
   }
-  std::vector<Figure> figures = all_figures(policies, baseline, look);
+  std::vector<Figure> figures = all_figures(policies, compare(runs, baseline, true), look);
   // Names of policies that are not the same may be as names of files.
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "metrics/summary.hpp"
+#include "report/comparison.hpp"
 #include "report/page.hpp"
 #include "report/plot.hpp"
 #include "report/resizes_csv.hpp"
@@ -23,19 +24,35 @@ struct FigureJob {
   double size = 0;   // asked for, in nodes
   double run_s = 0;  // its static run time; where files do not say it, the one it had
   double wait_s = 0, turnaround_s = 0;
+  double start_s = 0;
+  bool is_guest = false;  // it began on nodes where others were; known of the first seed
 };
 
 /// max(1, turnaround / max(run time, 10 s)), as in summary.json.
 double slowdown_of(const FigureJob& job);
 
+/// What figures show: of jobs, and as a mean or otherwise of runs.
+struct FigureQuantity {
+  std::string_view name;  // of files
+  std::string_view key;   // of `Column`
+  std::string_view title;
+  enum class Unit : std::uint8_t { none, seconds, percent } unit;
+  double (*of_run)(const Summary&);
+  double (*of_job)(const FigureJob&);  // none: it is no mean over jobs
+};
+std::span<const FigureQuantity> figure_quantities();
+/// "mean wait"
+std::string title_of_run(const FigureQuantity& quantity);
+
 /// The runs of one policy: one for each seed.
 struct PolicyFiles {
   std::string policy;
   std::vector<Summary> summaries{};
-  std::vector<FigureJob> jobs{};     // that ran, of all seeds
+  std::vector<FigureJob> jobs{};     // that ran, of all seeds: the first one first
   std::vector<ResizeRow> resizes{};  // of all seeds; empty where there is no such file
   // Of the first seed alone:
   std::filesystem::path first{};  // its folder
+  std::size_t first_jobs = 0;     // how many of `jobs`
   std::vector<Sample> series{};
   std::vector<CorridorLine> corridor{};
 };
@@ -59,6 +76,12 @@ struct Figure {
 std::vector<Figure> series_figures(std::span<const PolicyFiles> policies, const Look& look);
 /// How wait, turnaround and bounded slowdown are distributed, over all jobs, and by classes.
 std::vector<Figure> distribution_figures(std::span<const PolicyFiles> policies, const Look& look);
+/// Against the baseline: by how much figures differ, and which users gain and lose, with 95 %
+/// intervals. The policies are its groups.
+std::vector<Figure> comparison_figures(const Comparison& comparison,
+                                       std::span<const PolicyFiles> policies, const Look& look);
+/// Where jobs share nodes, day by day: slowdown, and how many began as guests.
+std::vector<Figure> day_figures(std::span<const PolicyFiles> policies, const Look& look);
 /// By class of size and run time: wait and slowdown against those of the policy `baseline`.
 std::vector<Figure> ratio_figures(std::span<const PolicyFiles> policies, std::size_t baseline,
                                   const Look& look);
@@ -66,11 +89,11 @@ std::vector<Figure> ratio_figures(std::span<const PolicyFiles> policies, std::si
 std::vector<Figure> gantt_figures(std::span<const PolicyFiles> policies, const Look& look);
 /// The main figures with 95 % intervals over the seeds.
 std::vector<Figure> main_figures(std::span<const PolicyFiles> policies, const Look& look);
-/// Why jobs grew and shrank.
+/// Why jobs grew and shrank, and what that cost.
 std::vector<Figure> resize_figures(std::span<const PolicyFiles> policies, const Look& look);
 
-/// All of them.
-std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, std::size_t baseline,
+/// All of them. The policies are the groups of the comparison.
+std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, const Comparison& comparison,
                                 const Look& look);
 
 /// Writes all of them that the files of the runs have something for into `folder`, which it makes:

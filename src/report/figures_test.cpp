@@ -114,7 +114,7 @@ TEST(Figure, MainFiguresHaveIntervalsOverSeeds) {
 TEST(Figure, AllAreMadeOfTheFilesOfARun) {
   const RunPage run = resizing_run();
   const std::vector<PolicyFiles> policies = read_policies({&run, 1});
-  const std::vector<Figure> figures = all_figures(policies, 0, {});
+  const std::vector<Figure> figures = all_figures(policies, Comparison{}, {});
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
   EXPECT_THAT(names, ElementsAre("figures", "utilization", "waiting", "cdf-wait", "cdf-turnaround",
@@ -127,6 +127,117 @@ TEST(Figure, AllAreMadeOfTheFilesOfARun) {
             "1,malleable,8,14,0,3\n");
   // Node-seconds of the intervals are those that were held.
   EXPECT_THAT(named(figures, "utilization").csv, HasSubstr(",13.941666,14,100\n"));
+}
+
+TEST(Figure, ResizesHaveACostByReason) {
+  std::vector<PolicyFiles> policies{policy("a", {}), policy("b", {})};
+  policies[0].summaries.resize(2);
+  const auto resize = [&](Nodes after, const char* reason, int cost_s) {
+    ResizeRow& row = policies[0].resizes.emplace_back();
+    row.before = 4;
+    row.after = after;
+    row.reason = reason;
+    row.cost = whole_seconds(cost_s);
+  };
+  resize(8, "hand-out", 0);
+  resize(2, "shrunk-for", 3600);
+  resize(2, "shrunk-for", 7200);
+  resize(4, "refused", 0);
+  const std::vector<Figure> figures = resize_figures(policies, {});
+  EXPECT_EQ(named(figures, "resizes").csv,
+            "policy,reason,grown,shrunk\na,hand-out,0.5,0\na,shrunk-for,0,1\n"
+            "b,hand-out,0,0\nb,shrunk-for,0,0\n");
+  EXPECT_EQ(named(figures, "resize-costs").csv,
+            "policy,reason,grown_node_h,shrunk_node_h\na,hand-out,0,0\na,shrunk-for,0,1.5\n"
+            "b,hand-out,0,0\nb,shrunk-for,0,0\n");
+  for (ResizeRow& row : policies[0].resizes) row.cost.reset();
+  EXPECT_EQ(resize_figures(policies, {}).size(), 1u);
+}
+
+// What a figure is drawn as.
+std::string svg_of(const Figure& figure) {
+  const auto canvas = svg_canvas(300, figure.height, figure.name);
+  figure.draw(*canvas);
+  return canvas->finish();
+}
+
+TEST(Figure, PoliciesAreComparedWithIntervals) {
+  const std::vector<PolicyFiles> policies{policy("base", {}), policy("a,b", {}), policy("c", {})};
+  Comparison comparison;
+  comparison.method = "By hand.";
+  Difference row;
+  row.group = 1;
+  row.column.key = "mean_wait_s";
+  row.pairs.difference = -50;
+  row.pairs.difference_95 = {-60, -40};
+  row.pairs.ratio = 0.5;
+  row.pairs.ratio_95 = {0.4, 0.6};
+  row.p = 0.01;
+  row.verdict = Difference::Verdict::better;
+  comparison.rows.push_back(row);
+  row.group = 2;
+  row.pairs.difference_95 = row.pairs.ratio_95 = {};
+  row.p = PairedComparison::kNone;
+  row.verdict = Difference::Verdict::open;
+  comparison.rows.push_back(row);
+  const std::vector<Figure> figures = comparison_figures(comparison, policies, {.width = 300});
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(
+      named(figures, "comparison").csv,
+      "policy,against,figure,difference,low,high,ratio,ratio_low,ratio_high,p_corrected,verdict\n"
+      "\"a,b\",base,mean_wait_s,-50,-60,-40,0.5,0.4,0.6,0.01,better\n"
+      "c,base,mean_wait_s,-50,,,0.5,,,,open\n");
+  const std::string svg = svg_of(figures[0]);
+  EXPECT_THAT(svg, HasSubstr(">mean wait<"));
+  EXPECT_THAT(svg, HasSubstr(">change against base (%)<"));
+  EXPECT_THAT(figures[0].caption, HasSubstr("By hand."));
+  EXPECT_TRUE(comparison_figures({}, policies, {}).empty());
+}
+
+TEST(Figure, UsersAreInTheOrderOfWhatTheyGain) {
+  const std::vector<PolicyFiles> policies{policy("base", {}), policy("other", {})};
+  Comparison comparison;
+  const auto user = [&](const char* name, double ratio, const Interval95& difference,
+                        const Interval95& its) {
+    PartEffect& effect = comparison.users.emplace_back();
+    effect.group = 1;
+    effect.part = name;
+    effect.jobs = 5;
+    effect.turnaround.difference = 100 * (ratio - 1);
+    effect.turnaround.difference_95 = difference;
+    effect.turnaround.ratio = ratio;
+    effect.turnaround.ratio_95 = its;
+  };
+  user("7", 2, {50, 150}, {1.5, 2.5});
+  EXPECT_TRUE(comparison_figures(comparison, policies, {}).empty());  // one alone
+  user("8", 0.5, {-80, -20}, {0.2, 0.8});
+  user("9", 1.25, {}, {});
+  const std::vector<Figure> figures = comparison_figures(comparison, policies, {.width = 300});
+  EXPECT_EQ(named(figures, "users").csv,
+            "policy,against,user,jobs,difference_s,low_s,high_s,ratio,ratio_low,ratio_high,effect\n"
+            "other,base,7,5,100,50,150,2,1.5,2.5,loses\n"
+            "other,base,8,5,-50,-80,-20,0.5,0.2,0.8,gains\n"
+            "other,base,9,5,25,,,1.25,,,open\n");
+  const std::string svg = svg_of(named(figures, "users"));
+  EXPECT_LT(svg.find(">8<"), svg.find(">9<"));
+  EXPECT_LT(svg.find(">9<"), svg.find(">7<"));
+  EXPECT_THAT(svg, HasSubstr("other: 1 of 3 gain, 1 lose"));
+}
+
+TEST(Figure, DaysHaveWhatBeganOnThem) {
+  constexpr double kDay = 86'400;
+  std::vector<PolicyFiles> policies{
+      policy("a", {job(0, 100, 1), job(100, 100, 1), job(0, 100, 1), job(900, 100, 1)})};
+  const double starts[] = {2 * kDay, 2.5 * kDay, 4 * kDay, 9 * kDay};
+  for (std::size_t i = 0; i < 4; ++i) policies[0].jobs[i].start_s = starts[i];
+  policies[0].first_jobs = 3;  // the fourth is of another seed
+  EXPECT_TRUE(day_figures(policies, {}).empty());
+  policies[0].jobs[1].is_guest = true;
+  const std::vector<Figure> figures = day_figures(policies, {});
+  EXPECT_EQ(named(figures, "slowdown-per-day").csv,
+            "policy,day,jobs,mean_bounded_slowdown\na,2,2,1.5\na,4,1,1\n");
+  EXPECT_EQ(named(figures, "shared-per-day").csv,
+            "policy,day,jobs,shared_starts\na,2,2,1\na,4,1,0\n");
 }
 
 TEST(Figure, FilesAreTheSameBytesEachTime) {

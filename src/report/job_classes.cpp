@@ -63,6 +63,12 @@ Classes runtime_classes(std::vector<Duration> runtimes) {
   return result;
 }
 
+std::string JobClasses::name(std::size_t size, std::size_t runtime) const {
+  const std::string& nodes = sizes.names[size];
+  return fmt::format("{} node{}, {}", nodes, nodes == "1" ? "" : "s",
+                     runtimes.names.size() == 1 ? "all run times" : runtimes.names[runtime]);
+}
+
 Duration class_runtime(const JobsCsvRow& job) {
   return job.static_runtime.value_or(*job.end - *job.start);
 }

@@ -24,17 +24,21 @@ struct Classes {
 /// the machine.
 Classes size_classes(Nodes machine);
 
-/// Of run times: round bounds, of which each class has one job in fifty at least.
+/// Of run times, as the workload has them: round bounds, so that each class has one job in fifty at
+/// least. What is compared has the classes of the baseline, over all its seeds.
 Classes runtime_classes(std::vector<Duration> runtimes);
 
 /// By both. A job is in the same class whatever the policy: by its static run time; where it is not
 /// known, by that under the baseline.
 struct JobClasses {
   Classes sizes, runtimes;
+
+  /// "2–4 nodes, 1 min – 1 h"
+  std::string name(std::size_t size, std::size_t runtime) const;
 };
 JobClasses classes_of(std::span<const JobsCsvRow> jobs, Nodes machine);
 
-/// Of a job that ran.
+/// Of a job that ran: as the workload says; where nobody does, as it did.
 Duration class_runtime(const JobsCsvRow& job);
 
 }  // namespace ductile

@@ -41,5 +41,14 @@ TEST(JobClasses, RunTimesHaveSomeJobsInEachClass) {
   EXPECT_THAT(runtime_classes({}).names, ElementsAre("all"));
 }
 
+TEST(JobClasses, BothHaveAName) {
+  std::vector<Duration> times(50, whole_seconds(30));
+  JobClasses classes{size_classes(16), runtime_classes(times)};
+  EXPECT_EQ(classes.name(0, 0), "1 node, all run times");
+  times.resize(100, whole_seconds(5'000));
+  classes.runtimes = runtime_classes(times);
+  EXPECT_EQ(classes.name(2, 1), "3–4 nodes, > 1 min");
+}
+
 }  // namespace
 }  // namespace ductile

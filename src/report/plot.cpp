@@ -85,6 +85,46 @@ double label_width(const Axis& axis, const Look& look) {
   return width;
 }
 
+namespace {
+
+double strip_title(const Look& look) { return 1.5 * look.font; }
+double strip_height(const Look& look) { return 5.5 * look.font; }
+
+}  // namespace
+
+double Strips::left(const Look& look) const { return look.font * 1.6 + label_width(y, look) + 5; }
+
+double Strips::height(const Look& look) const {
+  const auto count = static_cast<double>(names.size());
+  return top + count * (strip_title(look) + strip_height(look)) + 3.2 * look.font;
+}
+
+void Strips::draw(Canvas& canvas, const Look& look,
+                  const std::function<void(Panel& panel, std::size_t place)>& fill) const {
+  const double title = strip_title(look), each = strip_height(look);
+  Lettering upwards = look.letters(Anchor::middle);
+  upwards.upwards = true;
+  const auto count = static_cast<double>(names.size());
+  canvas.text({look.font, top + count * (title + each) / 2}, y_title, upwards);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double above = top + static_cast<double>(i) * (title + each) + title;
+    const Area plot{left(look), above, look.width - left(look) - look.margin(),
+                    each - 0.4 * look.font};
+    Panel panel(canvas, look, plot, x, y);
+    const bool is_last = i + 1 == names.size();
+    panel.axes(is_last);
+    panel.title(names[i]);
+    if (is_last) panel.x_title(x_title);
+    fill(panel, i);
+  }
+}
+
+double names_width(std::span<const std::string> names, const Look& look) {
+  double width = 0;
+  for (const std::string& name : names) width = std::max(width, text_width(name, look.font));
+  return std::min(width, 0.4 * look.width);
+}
+
 double legend(Canvas* canvas, const Look& look, double left, double top,
               std::span<const LegendEntry> entries) {
   constexpr double kSample = 16, kGap = 4;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,25 @@ std::string with_unit(std::string_view title, const Axis& axis);
 
 /// How wide the labels of an axis are.
 double label_width(const Axis& axis, const Look& look);
+
+/// Panels below each other, one for each name, on the same axes.
+struct Strips {
+  double top = 0;  // of the first one
+  std::vector<std::string> names{};
+  std::string y_title{};  // once for all, which are too low for it
+  std::string x_title{};
+  Axis x{}, y{};
+
+  double left(const Look& look) const;
+  /// To the end of the figure.
+  double height(const Look& look) const;
+  /// `fill` draws what is in each.
+  void draw(Canvas& canvas, const Look& look,
+            const std::function<void(Panel& panel, std::size_t place)>& fill) const;
+};
+
+/// How wide names are at the left of a plot: what is longer is cut.
+double names_width(std::span<const std::string> names, const Look& look);
 
 struct LegendEntry {
   std::string name;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -16,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "report/job_classes.hpp"
 #include "report/jobs_csv.hpp"
 #include "report/output_file.hpp"
 #include "report/resizes_csv.hpp"
@@ -30,13 +30,6 @@ namespace fs = std::filesystem;
 // Of a row or a column: its place among the others, and how it is written.
 using RankedName = std::pair<std::uint64_t, std::string>;
 
-RankedName size_class(Nodes size) {
-  const std::uint64_t most = std::bit_ceil(std::uint64_t{size});
-  const std::uint64_t least = most / 2 + 1;
-  if (least >= most) return {most, fmt::format("{}", most)};
-  return {most, fmt::format("{}-{}", least, most)};
-}
-
 struct Counts {
   std::string name;         // of the table
   std::string row, column;  // what these are
@@ -50,8 +43,16 @@ struct Counts {
 };
 
 struct Tables {
+  explicit Tables(const Summary& first) : policy(first.policy), sizes(size_classes(first.nodes)) {}
+
   std::string policy;
+  Classes sizes;
   std::uint64_t runs = 0, resizes = 0;
+
+  RankedName size_class(Nodes size) const {
+    const std::size_t place = sizes.of(size);
+    return {place, sizes.names[place]};
+  }
   std::array<Counts, 8> tables{{{"reason", "reason", "change"},
                                 {"type", "type", "change"},
                                 {"first size", "first size", "reason"},
@@ -103,7 +104,7 @@ void add(Tables& tables, const fs::path& folder, const Summary& summary) {
     const RankedName change = row.after > row.before   ? RankedName{0, "grown"}
                               : row.after < row.before ? RankedName{1, "shrunk"}
                                                        : RankedName{2, "moved"};
-    const RankedName own = size_class(row.first_size);
+    const RankedName own = tables.size_class(row.first_size);
     ++reason.cells[{{0, row.reason}, change}];
     ++type.cells[{{static_cast<std::uint64_t>(row.type), std::string(word(row.type))}, change}];
     ++first.cells[{own, {0, row.reason}}];
@@ -112,7 +113,7 @@ void add(Tables& tables, const fs::path& folder, const Summary& summary) {
     const auto other = sizes.find(*row.for_job);
     if (other == sizes.end()) continue;
     Counts& whom = row.after < row.before ? gave : grew;
-    ++whom.cells[{own, size_class(other->second.size)}];
+    ++whom.cells[{own, tables.size_class(other->second.size)}];
     if (row.after < row.before) {
       ++gave_types.cells[{{0, std::string(word(row.type))}, {0, other->second.type}}];
     }
@@ -178,8 +179,7 @@ std::string resize_tables(std::span<const RunPage> runs, ResizeFormat format) {
   std::vector<Tables> all;
   for (const RunPage& run : runs) {
     const auto same = std::ranges::find(all, run.summary.policy, &Tables::policy);
-    Tables& tables = same == all.end() ? all.emplace_back() : *same;
-    tables.policy = run.summary.policy;
+    Tables& tables = same == all.end() ? all.emplace_back(run.summary) : *same;
     add(tables, run.path, run.summary);
   }
   std::string text;

@@ -30,6 +30,7 @@ RunPage run_of(const std::string& name) {
          "3,3,1,malleable,4,2,4,4,hand-out,,done,0\n";
   RunPage run{.folder = name, .path = folder, .summary = {}};
   run.summary.policy = "elastic";
+  run.summary.nodes = 16;
   run.summary.expands = run.summary.shrinks = 1;
   run.summary.backfilled = 2;
   return run;
@@ -43,18 +44,18 @@ TEST(ResizeTables, CountWhatChanged) {
             "elastic,reason,shrunk-for,shrunk,1,0.5\n"
             "elastic,type,malleable,grown,1,0.5\n"
             "elastic,type,malleable,shrunk,1,0.5\n"
-            "elastic,first size,3-4,hand-out,1,0.5\n"
-            "elastic,first size,3-4,shrunk-for,1,0.5\n"
-            "elastic,gave,3-4,5-8,1,1\n"
+            "elastic,first size,3–4,hand-out,1,0.5\n"
+            "elastic,first size,3–4,shrunk-for,1,0.5\n"
+            "elastic,gave,3–4,5–8,1,1\n"
             "elastic,gave by type,malleable,evolving,1,1\n"
-            "elastic,jobs,3-4,grown,1,0.5\n"
-            "elastic,jobs,3-4,shrunk,1,0.5\n"
+            "elastic,jobs,3–4,grown,1,0.5\n"
+            "elastic,jobs,3–4,shrunk,1,0.5\n"
             "elastic,events,all,grown,1,0.25\n"
             "elastic,events,all,shrunk,1,0.25\n"
             "elastic,events,all,backfilled,2,0.5\n");
   const std::string text = resize_tables({&run, 1}, ResizeFormat::text);
   EXPECT_NE(text.find("elastic: 2 resizes in 1 run\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n3-4           100.0 %  100.0 %      1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n3–4           100.0 %  100.0 %      1\n"), std::string::npos) << text;
 }
 
 TEST(ResizeTables, OfRunsOfOnePolicyAreOfAllTogether) {

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/date.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "workload/precedence.hpp"
@@ -224,7 +225,16 @@ std::int64_t checked_weeks(std::uint64_t weeks) {
   return static_cast<std::int64_t>(weeks);
 }
 
+// The first week in which there is a job begins then.
+Time origin_of(const Workload& log) { return Time{week_of(log.jobs.front().submit) * kWeek}; }
+
 }  // namespace
+
+std::optional<std::int64_t> start_of_resampled(const Workload& log,
+                                               std::optional<std::int64_t> unix_start_time) {
+  if (log.jobs.empty() || !seconds_from(unix_start_time, 0)) return std::nullopt;
+  return *unix_start_time + origin_of(log).time_since_epoch() / whole_seconds(1);
+}
 
 Resampled resample(const Workload& log, const Resampling& how, std::uint64_t seed) {
   if (how.load && (how.nodes == 0 || !(*how.load > 0) || !std::isfinite(*how.load))) {
@@ -241,7 +251,7 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
   const std::int64_t log_weeks = week_of(log.jobs.back().submit) - first_week + 1;
   const std::int64_t weeks =
       checked_weeks(how.weeks == 0 ? static_cast<std::uint64_t>(log_weeks) : how.weeks);
-  result.origin = Time{first_week * kWeek};
+  result.origin = origin_of(log);
   result.log_weeks = static_cast<std::uint64_t>(log_weeks);
   result.weeks = static_cast<std::uint64_t>(weeks);
   result.log_long_term = users.long_term.size();

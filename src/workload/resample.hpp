@@ -58,4 +58,9 @@ struct Resampled {
 /// more than a thousand times that of the log.
 Resampled resample(const Workload& log, const Resampling& how, std::uint64_t seed);
 
+/// The date of time 0 of workloads that are made of the log, if that of the log is this one (s
+/// since 1970). None: not known, or too far away.
+std::optional<std::int64_t> start_of_resampled(const Workload& log,
+                                               std::optional<std::int64_t> unix_start_time);
+
 }  // namespace ductile

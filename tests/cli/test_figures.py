@@ -34,7 +34,7 @@ def rows_of(path):
 
 
 NAMES = {"figures", "utilization", "waiting", "power", "cdf-wait", "cdf-turnaround", "cdf-slowdown",
-         "wait-by-class", "slowdown-by-class", "wait-heat", "slowdown-heat", "resizes", "gantt-easy", "gantt-mebf"}
+         "wait-by-class", "slowdown-by-class", "wait-heat", "slowdown-heat", "comparison", "users", "resizes", "resize-costs", "gantt-easy", "gantt-mebf"}
 
 
 def test_each_figure_has_its_files(figures):

@@ -1,18 +1,20 @@
 """ductile report: tables and a page from what simulate wrote."""
 
+import contextlib
 import csv
 import html.parser
 import io
 import json
+import shutil
+import sqlite3
 
 import pytest
 
-from conftest import RIGID_1000, page_data
+from conftest import RIGID_1000, Ductile, page_data
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    from conftest import Ductile
     folder = tmp_path_factory.mktemp("runs")
     Ductile().output("simulate", "--trace", RIGID_1000, "--policy", "fcfs", "--policy", "easy",
                      "--out", folder / "two")
@@ -100,7 +102,6 @@ def test_what_measured_the_machine_is_that_of_each_run(ductile, runs):
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory):
     """Two policies, ten seeds: mean waits differ in each."""
-    from conftest import Ductile
     folder = tmp_path_factory.mktemp("seeds")
     Ductile().output("simulate", "--generate", "rigid", "--jobs", 200, "--policy", "easy", "--policy", "fcfs",
                      "--seeds", "1..10", "--out", folder / "ten")
@@ -141,7 +142,7 @@ def test_a_comparison_as_text_and_csv(ductile, seeds):
 
 def test_one_log_is_compared_by_its_jobs(ductile, runs):
     text = ductile.output("report", runs / "two", "--against", "fcfs")
-    assert "One seed: jobs paired by number (up to 1000); 95 % intervals by a studentized bootstrap" in text
+    assert "One log: jobs paired by number (up to 1000); 95 % intervals by a studentized bootstrap" in text
     lines = ductile.objects("report", runs / "two", "--against", "fcfs", "--json")
     [wait] = [line for line in lines if line["kind"] == "figure" and line["figure"] == "mean_wait_s"]
     own = {run["policy"]: run["mean_wait_s"] for run in ductile.objects("report", runs / "two", "--json")}
@@ -153,7 +154,7 @@ def test_seeds_of_one_side_are_left_out(ductile, seeds, tmp_path):
     ductile.output("simulate", "--generate", "rigid", "--jobs", 200, "--policy", "mebf", "--seeds", "3..12",
                    "--out", tmp_path / "other")
     text = ductile.output("report", seeds, tmp_path / "other", "--against", f"{seeds}/fcfs")
-    assert "only one has the seeds 1, 2, 11, 12: left out" in text
+    assert "other/mebf: either it or " in text and "only has the seeds 1, 2, 11, 12: left out" in text
 
 
 def test_unknown_baselines(ductile, seeds, runs, tmp_path):
@@ -213,6 +214,103 @@ def test_variants_of_an_experiment(ductile, tmp_path):
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert data["groups"][data["comparison"]["baseline"]]["policy"] == "more/fcfs"
     assert data["comparison"]["rows"]
+
+
+@pytest.fixture(scope="module")
+def variants(tmp_path_factory):
+    """Whose names are not in the order of the file."""
+    folder = tmp_path_factory.mktemp("variants")
+    (folder / "e.toml").write_text(EXPERIMENT.replace("as it is", "z"))
+    Ductile().output("simulate", folder / "e.toml", "--out", folder / "out", "--figures", folder / "figures", "--quiet")
+    return folder / "out"
+
+
+def test_variants_are_in_the_order_of_the_file(ductile, variants):
+    names = ["z/easy", "z/fcfs", "more/easy", "more/fcfs"]
+    text = ductile.output("report", variants)
+    assert [line.split()[0] for line in text.splitlines()[-4:]] == names
+    with contextlib.closing(sqlite3.connect(variants / "results.db")) as database:
+        folders = [row[0] for row in database.execute("SELECT folder FROM figures")]
+    assert [folder.split("/")[0] for folder in folders] == ["z"] * 6 + ["more"] * 6
+    lines = ductile.objects("report", variants, "--json")
+    assert lines[0]["variant"] == "z" and lines[0]["run"]["policy"] == "easy"
+
+
+def test_an_experiment_has_a_page_of_all_variants(ductile, variants):
+    data = page_data(variants / "report.html")
+    assert [group["policy"] for group in data["groups"]] == ["z/easy", "z/fcfs", "more/easy", "more/fcfs"]
+    assert all((variants / run["folder"] / file).exists() for run in data["runs"] for file in run["files"])
+    assert {path.name for path in (variants.parent / "figures").iterdir()} == {"z", "more"}
+    # What differs in them is the load, too.
+    assert any("more/easy, more/fcfs: its jobs came at other times than those of z/easy" in note for note in data["notes"])
+    ductile.output("report", variants, "--html", variants.parent / "same.html")
+    assert page_data(variants.parent / "same.html")["groups"] == data["groups"]
+
+
+def test_a_page_that_is_anothers_stays(ductile, tmp_path):
+    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/report.html").write_text("mine")
+    done = ductile.run("simulate", tmp_path / "e.toml", "--out", tmp_path / "out")
+    assert done.returncode == 2 and "report.html is there without results.db" in done.stderr
+    assert (tmp_path / "out/report.html").read_text() == "mine"
+
+
+def test_several_baselines_are_corrected_together(ductile, variants):
+    lines = ductile.objects("report", variants, "--against", "fcfs", "--json")
+    counts = [line["comparisons"] for line in lines if line["kind"] == "method"]
+    assert len(counts) == 2 and counts[0] == counts[1] == sum(
+        line["kind"] == "figure" and line["p"] is not None for line in lines)
+    text = ductile.output("report", variants, "--against", "fcfs")
+    assert text.count(f"p is corrected for {counts[0]} comparisons (Holm), those against all baselines.") == 2
+
+
+def test_an_experiment_that_is_not_over(ductile, variants, tmp_path):
+    shutil.copytree(variants, tmp_path / "out")
+    with contextlib.closing(sqlite3.connect(tmp_path / "out/results.db")) as database:
+        database.execute("UPDATE runs SET summary = NULL WHERE folder = 'z/easy-s2'")
+        database.commit()
+    done = ductile.run("report", tmp_path / "out", "--against", "z/fcfs")
+    assert done.returncode == 0 and "1 of 12 runs are not over, and not in the report" in done.stderr
+    assert "z/easy: either it or z/fcfs only has the seed 2: left out." in done.stdout
+    with contextlib.closing(sqlite3.connect(tmp_path / "out/results.db")) as database:
+        database.execute("UPDATE runs SET summary = NULL")
+        database.commit()
+    done = ductile.run("report", tmp_path / "out")
+    assert done.returncode == 2 and "no run in it is over" in done.stderr
+
+
+def test_folders_without_results(ductile, seeds, tmp_path):
+    for content in (None, "hello"):
+        if content:
+            (tmp_path / "notes.txt").write_text(content)
+        for more in ([], ["--json"], ["--csv"], ["--html", tmp_path / "x.html"], ["--figures", tmp_path / "f"]):
+            done = ductile.run("report", tmp_path, *more)
+            assert done.returncode == 2 and done.stdout == "" and "simulate" in done.stderr, (more, done.stderr)
+    (tmp_path / "results.db").write_text("is none")
+    done = ductile.run("report", tmp_path)
+    assert done.returncode == 2 and "results.db" in done.stderr
+    done = ductile.run("report", seeds, f"{seeds}/", "--against", "fcfs")
+    assert done.returncode == 2 and "is given twice" in done.stderr
+
+
+def test_seeds_of_one_log_are_one(ductile, tmp_path):
+    ductile.output("simulate", "--trace", RIGID_1000, "--malleable", "0.5", "--policy", "easy", "--policy", "mebf",
+                   "--seeds", "1..3", "--out", tmp_path / "out", "--quiet")
+    text = ductile.output("report", tmp_path / "out", "--against", "easy")
+    assert "mebf: all 3 seeds have the same log, and say nothing of another one" in text
+    lines = ductile.objects("report", tmp_path / "out", "--against", "easy", "--json")
+    rows = {line["figure"]: line for line in lines if line["kind"] == "figure"}
+    assert rows["mean_wait_s"]["pairs"] == 1000 and rows["mean_wait_s"]["low"] is not None
+    assert rows["makespan_s"]["p"] is None and rows["makespan_s"]["verdict"] == "open"
+    own = ductile.objects("report", tmp_path / "out", "--json")
+    means = [sum(run["mean_wait_s"] for run in own if run["policy"] == policy) / 3 for policy in ("easy", "mebf")]
+    assert rows["mean_wait_s"]["difference"] == pytest.approx(means[1] - means[0])
+
+
+def test_runs_of_other_logs_are_no_pairs(ductile, runs, seeds):
+    done = ductile.run("report", runs / "two", seeds, "--against", f"{runs / 'two'}/easy")
+    assert done.returncode == 0 and "it had other jobs than" in done.stdout
 
 
 def test_statements_about_who_is_not_there(ductile, tmp_path):

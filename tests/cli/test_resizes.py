@@ -2,26 +2,20 @@
 
 import csv
 import decimal
-import importlib.util
 import io
 import json
-import re
 import shutil
-import subprocess
 
 import pytest
-from conftest import ROOT, Ductile
+from conftest import ROOT
+from shown_programs import command_of_page, printed, run_of_page
 
 PAGE = (ROOT / "docs/formats/resizes.csv.md").read_text()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The run of the page."""
-    [words] = re.findall(r"^\$ ductile (simulate .*)$", PAGE, re.MULTILINE)
-    path = tmp_path_factory.mktemp("resizes")
-    Ductile().output(*words.replace("--out out", f"--out {path / 'out'}").split())
-    return path
+    return run_of_page(PAGE, tmp_path_factory.mktemp("resizes"))
 
 
 @pytest.fixture(scope="module")
@@ -30,36 +24,18 @@ def rows(folder):
         return list(csv.DictReader(file))
 
 
-def shown(language):
-    """What the page has in it of a language."""
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-
-
 def test_rows_are_those_of_the_summary(folder, rows):
     summary = json.loads((folder / "out/summary.json").read_text())
     assert sum(int(row["after"]) > int(row["before"]) for row in rows) == summary["expands"] > 0
     assert sum(int(row["after"]) < int(row["before"]) for row in rows) == summary["shrinks"] > 0
     cost = sum(decimal.Decimal(row["cost_node_s"] or 0) for row in rows)
     assert float(cost) == summary["reconfiguration_node_s"] > 0
-    [command] = re.findall(r"^\$ (awk .*)$", PAGE, re.MULTILINE)
-    done = subprocess.run(command, shell=True, cwd=folder, text=True, capture_output=True, check=True)
-    assert float(done.stdout) == pytest.approx(float(cost))
+    assert float(command_of_page(PAGE, folder)) == pytest.approx(float(cost))
 
 
-def test_python(folder):
-    if not importlib.util.find_spec("pandas"):
-        pytest.skip("there is no pandas: python3-pandas")
-    for program in shown("python"):
-        done = subprocess.run(["/usr/bin/python3", "-c", program], cwd=folder, text=True, capture_output=True)
-        assert done.returncode == 0 and "done" in done.stdout, done.stderr
-
-
-def test_r(folder):
-    if not shutil.which("Rscript"):
-        pytest.skip("there is no R: r-base-core")
-    for program in shown("r"):
-        done = subprocess.run(["Rscript", "-e", program], cwd=folder, text=True, capture_output=True)
-        assert done.returncode == 0 and "first_size" in done.stdout, done.stderr
+@pytest.mark.parametrize("language,word", [("python", "done"), ("r", "first_size")])
+def test_other_programs(folder, language, word):
+    assert all(word in text for text in printed(PAGE, language, folder))
 
 
 def test_tables_count_what_changed(ductile, folder, rows):

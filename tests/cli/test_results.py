@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -100,12 +101,18 @@ def test_an_experiment_changes(ductile, tmp_path):
         return {path.parent.relative_to(out): path.stat().st_mtime_ns for path in out.glob("*/*/jobs.csv")}
 
     before = variants(a=50, b=60, c=70)
-    assert {path.name for path in out.iterdir()} == {"a", "b", "c", "results.db"}
+    assert {path.name for path in out.iterdir()} == {"a", "b", "c", "report.html", "results.db"}
     after = variants(a=50, b=61)
-    assert {path.name for path in out.iterdir()} == {"a", "b", "results.db"}
+    assert {path.name for path in out.iterdir()} == {"a", "b", "report.html", "results.db"}
     assert {str(path) for path in after if after[path] == before[path]} == {"a/easy-s1", "a/fcfs-s1"}
     ductile.output("simulate", file, "--out", tmp_path / "at once", "--quiet")
     assert without_measured(files_of(out)) == without_measured(files_of(tmp_path / "at once"))
+    # One variant alone has the folder for itself; its page is that of its runs.
+    shutil.copytree(out, tmp_path / "one")
+    file.write_text('generate = "rigid"\npolicy = ["easy", "fcfs"]\njobs = 50\n')
+    ductile.output("simulate", file, "--out", tmp_path / "one", "--quiet")
+    assert {path.name for path in (tmp_path / "one").iterdir()} == {
+        "easy-s1", "fcfs-s1", "report.html", "results.db", "runs.csv", "summary.json"}
     # What is of options alone, or of another experiment, is something else.
     for call in (["simulate", "--generate", "rigid", "--jobs", "50"],
                  ["simulate", file.rename(tmp_path / "y.toml")]):

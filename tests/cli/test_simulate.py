@@ -197,7 +197,7 @@ def test_lines_of_an_experiment_say_their_variant(ductile, tmp_path, variants):
 def test_each_variant_has_a_folder_of_its_own(ductile, tmp_path, variants):
     out = tmp_path / "deep" / "out"
     ductile.output("simulate", variants, "--quiet", "--out", out)
-    folders = [path for path in out.iterdir() if path.name != "results.db"]
+    folders = [path for path in out.iterdir() if path.is_dir()]
     assert len({folder.name.lower() for folder in folders}) == len(VARIANTS)
     assert {path.name for path in tmp_path.iterdir()} == {"deep", "variants.toml"}
     assert list((tmp_path / "deep").iterdir()) == [out]
@@ -492,6 +492,17 @@ def test_resampled_logs_are_those_of_workload_resample(ductile, tmp_path):
         assert line["run"]["options"]["resample"] is True
         assert line["run"]["defaults"]["long-term-weeks"] == "12"
     assert told[0]["mean_wait_s"] != told[1]["mean_wait_s"]
+
+
+def test_dates_of_resampled_logs_are_those_of_their_weeks(ductile, tmp_path):
+    """Time 0 of a resampled log is that of the first week in which the log has a job."""
+    week, log, made = 7 * 86400, tmp_path / "log.swf", tmp_path / "made.swf"
+    log.write_text("; UnixStartTime: 0\n" + "".join(
+        f"{job} {3 * week + job * 7200} 0 60 1 -1 -1 1 60 -1 1 {job % 7 + 1} 1 1 1 1 -1 -1\n" for job in range(300)))
+    ductile.output("workload", "resample", log, "--nodes", 4, "--out", made)
+    told = [ductile.objects("simulate", "--trace", trace, "--nodes", 4, "--measure-from", "1970-01-29", "--json", *more)[0]
+            for trace, more in ((log, ["--resample"]), (made, []))]
+    assert [each["measured_from_s"] for each in told] == [week, week] and told[0]["jobs"] == told[1]["jobs"] > 0
 
 
 def test_what_cannot_be_resampled(ductile, tmp_path):
