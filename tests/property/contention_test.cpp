@@ -149,7 +149,8 @@ TEST(Contention, JobsEndWhenANaiveBookSaysSo) {
     const Workload workload = crowd(draws);
     SimulationSettings settings;
     settings.platform = {.nodes = kNodes, .cores_per_node = kCores, .sockets_per_node = 2};
-    settings.policy = make_policy("sd:mates=3,max_slowdown=inf,free_nodes=on");
+    settings.policy = make_policy("sd:mates=3,max_slowdown=inf,free_nodes=on,guests=" +
+                                  std::to_string(1 + draws.below(3)));
     settings.share = draws.chance(0.5) ? ShareModel::worst : ShareModel::ideal;
     settings.contention = some_contention(draws);
     settings.rules.identities = settings.rules.check = true;
