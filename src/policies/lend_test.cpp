@@ -31,11 +31,19 @@ TEST(Lend, AGuestHasMostOfTheCores) {
   EXPECT_EQ(world.core.job(mate).limit, at_s(109));
 }
 
+// Both would be guests of the one that runs, which has one at a time.
 TEST(Lend, TheSmallestWorkGoesFirst) {
-  EXPECT_EQ(make_policy("lend")->traits.order, QueueOrder::area);
-  EXPECT_EQ(make_policy("lend")->traits.overdue.slack, 1);
-  EXPECT_EQ(make_policy("lend:slack=3")->traits.overdue.slack, 3);
-  EXPECT_EQ(make_policy("lend:order=fcfs")->traits.order, QueueOrder::fcfs);
+  for (const std::string settings : {"lend", "lend:order=fcfs"}) {
+    SmallWorld world(machine(1), settings);
+    world.submit(malleable({1, 1}, 1, 1000));
+    world.close();
+    world.at(1);
+    const JobId longer = world.submit(malleable({1, 1}, 1, 20));
+    const JobId shorter = world.submit(malleable({1, 1}, 1, 10));
+    world.close();
+    EXPECT_EQ(world.runs(shorter), settings == "lend");
+    EXPECT_EQ(world.runs(longer), settings != "lend");
+  }
 }
 
 // A guest of 20 s on two nodes gains 39 + 20 - 80/3 s = 32.3 s. Each of its mates, of 40 s, loses
