@@ -71,7 +71,8 @@ TEST(Lend, StartsWhereMoreIsGainedThanLost) {
 // over its walltime than that of 50 s, but would end later than the reservation begins.
 TEST(Lend, KeepsReservations) {
   for (const bool protects : {true, false}) {
-    SmallWorld world(machine(2), std::string("lend:order=fcfs,protect=") + (protects ? "on" : "off"));
+    SmallWorld world(machine(2),
+                     std::string("lend:order=fcfs,protect=") + (protects ? "on" : "off"));
     const JobId shorter = world.submit(malleable({1, 1}, 1, 50));
     const JobId longer = world.submit(malleable({1, 1}, 1, 100));
     world.close();
@@ -124,7 +125,8 @@ TEST(Lend, WhoIsOverdueIsNoMate) {
 // then.
 TEST(Lend, AGuestMayOutliveItsMates) {
   for (const bool may : {true, false}) {
-    SmallWorld world(machine(2), std::string("lend:order=fcfs,protect=off,outlive=") + (may ? "on" : "off"));
+    SmallWorld world(machine(2),
+                     std::string("lend:order=fcfs,protect=off,outlive=") + (may ? "on" : "off"));
     world.submit(rigid(1, 2000));
     const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
     world.close();

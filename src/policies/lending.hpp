@@ -15,7 +15,7 @@ namespace ductile {
 struct Lending {
   Sharing sharing{.factor = Decimal(0.75), .inside = false, .whole_sockets = false};
   double weight = 1;
-  double margin = 1;  // the guest gains more than so many times what its mates lose
+  double margin = 1;       // the guest gains more than so many times what its mates lose
   bool free_nodes = true;  // it may have idle nodes besides those of its mates
   bool protects = true;    // no mate may be kept longer on nodes that are reserved
 

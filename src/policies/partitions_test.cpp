@@ -312,8 +312,8 @@ Where random_where(Draws& draws) {
 }
 
 /// A policy after whose passes no node is idle that one who waits could have, and for which nobody
-/// else waits: none before him, and nobody behind him who holds a reservation, if he has none. In an
-/// order that changes with time he may have lost it to somebody behind him.
+/// else waits: none before him, and nobody behind him who holds a reservation, if he has none. In
+/// an order that changes with time he may have lost it to somebody behind him.
 class Thrifty final : public Policy {
  public:
   explicit Thrifty(std::shared_ptr<const Policy> policy)

@@ -76,8 +76,8 @@ TEST(Sd, AMateRunsAlone) {
   EXPECT_EQ(world.core.job(mate).limit, testing::at_s(1020));
 }
 
-// Eight cores: the mate leaves four to the first guest, for 20 s, and two of its own to the second one,
-// for 40 s. Each takes 10 s of its time; what a guest leaves is its again.
+// Eight cores: the mate leaves four to the first guest, for 20 s, and two of its own to the second
+// one, for 40 s. Each takes 10 s of its time; what a guest leaves is its again.
 TEST(Sd, SeveralGuestsIfToldTo) {
   SmallWorld world(machine(1), "sd:guests=2");
   const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
@@ -125,8 +125,8 @@ TEST(Sd, AGuestHasNoGuests) {
   EXPECT_FALSE(world.runs(second));
 }
 
-// Of these two partitions, on the same nodes, each has a bound of its own. The mate, of 100 s, would
-// end 150 s after its submission.
+// Of these two partitions, on the same nodes, each has a bound of its own. The mate, of 100 s,
+// would end 150 s after its submission.
 TEST(Sd, PartitionsMayHaveBoundsOfTheirOwn) {
   const auto starts = [](const std::string& bounds, std::uint64_t partitions) {
     Platform its = machine(1);
@@ -194,7 +194,8 @@ TEST(Sd, RefusesABoundThatIsNone) {
       EXPECT_THAT(error.what(), HasSubstr("max_slowdown")) << text;
     }
   }
-  for (const std::string text : {"1.5", "inf", "mean", "median", "p90", "p99.9", "10+short:5+long:mean"}) {
+  for (const std::string text :
+       {"1.5", "inf", "mean", "median", "p90", "p99.9", "10+short:5+long:mean"}) {
     EXPECT_NO_THROW((void)make_policy("sd:max_slowdown=" + text)) << text;
   }
 }

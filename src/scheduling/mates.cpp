@@ -110,7 +110,8 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
       }
       const std::optional<std::vector<JobId>> guests = pass.guests_of(id);
       if (!guests || guests->size() >= sharing.guests) continue;
-      if (!std::ranges::all_of(*guests, [&](JobId guest) { return pass.can_share(guest); })) continue;
+      if (!std::ranges::all_of(*guests, [&](JobId guest) { return pass.can_share(guest); }))
+        continue;
       its.has = parts.front().has.cores;
       for (const JobId guest : *guests) its.beside.push_back(pass.job(guest).spec.bound);
     }
@@ -140,11 +141,8 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
 Guest MateFinder::guest(JobId id, std::uint16_t efficiency, std::uint32_t of) const {
   const Job& job = pass_.job(id);
   const Queue::Need need = pass_.start_need(id);
-  Guest guest{.job = id,
-              .nodes = need.nodes,
-              .length = need.walltime,
-              .efficiency = efficiency,
-              .of = of};
+  Guest guest{
+      .job = id, .nodes = need.nodes, .length = need.walltime, .efficiency = efficiency, .of = of};
   if (!sizes_while_running(job.spec.type)) return guest;
   const std::uint32_t uses = usable(job.spec);
   const auto may = static_cast<std::uint32_t>(sharing_.factor.floor_of(of));
@@ -168,19 +166,21 @@ std::uint16_t MateFinder::efficiency_beside(Bound bound, const Candidate& candid
 
 Wide MateFinder::speed(const Candidate& its, const Guest& guest) const {
   std::uint16_t left = pass_.contention().of(its.bound, pass_.job(guest.job).spec.bound);
-  for (const Bound other : its.beside) left = std::min(left, pass_.contention().of(its.bound, other));
+  for (const Bound other : its.beside)
+    left = std::min(left, pass_.contention().of(its.bound, other));
   return Wide{its.nodes} * std::min(its.has - guest.cores, its.cores) * left;
 }
 
 Wide MateFinder::speed(const Candidate& its) const {
   std::uint16_t left = kPerMille;
-  for (const Bound other : its.beside) left = std::min(left, pass_.contention().of(its.bound, other));
+  for (const Bound other : its.beside)
+    left = std::min(left, pass_.contention().of(its.bound, other));
   return Wide{its.nodes} * std::min(its.has, its.cores) * left;
 }
 
 MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
-  const auto [at, is_new] =
-      hosts_.try_emplace({guest.cores, guest.of, pass_.job(guest.job).spec.bound, guest.efficiency});
+  const auto [at, is_new] = hosts_.try_emplace(
+      {guest.cores, guest.of, pass_.job(guest.job).spec.bound, guest.efficiency});
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
   std::map<Nodes, Duration> longest;

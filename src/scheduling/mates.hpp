@@ -61,8 +61,8 @@ struct Mate {
   Nodes nodes = 0;
   std::uint32_t keeps = 0;  // so many cores of each node
   double penalty = 0;       // to be small: of the mates together, too
-  Time end{};          // with the guest
-  Duration loss{};     // so much later than without
+  Time end{};               // with the guest
+  Duration loss{};          // so much later than without
 };
 
 /// Who is chosen for a guest, in the order of candidates; nobody if there are none. They have these
@@ -83,8 +83,9 @@ struct Match {
   bool empty() const { return chosen.mates.empty(); }
 };
 
-/// The running jobs of a pass that could be mates: malleable, started before this instant, and alone
-/// on all of their nodes, or there before fewer guests than there may be. Nothing of it may change while it is in use but that jobs start.
+/// The running jobs of a pass that could be mates: malleable, started before this instant, and
+/// alone on all of their nodes, or there before fewer guests than there may be. Nothing of it may
+/// change while it is in use but that jobs start.
 class MateFinder {
  public:
   MateFinder(const Pass& pass, const Sharing& sharing);
@@ -125,8 +126,8 @@ class MateFinder {
     std::uint32_t ranks = 1;  // that it keeps
     Bound bound = Bound::mixed;
     std::vector<Bound> beside{};  // of its guests
-    Work left = 0;  // core-microseconds, as believed
-    Time end{};     // without a guest
+    Work left = 0;                // core-microseconds, as believed
+    Time end{};                   // without a guest
   };
   /// Of guests that take so many cores of a node and lose as much by their mates, and these by
   /// them: the longest one that mates of so many nodes could have, by ascending numbers of nodes.
@@ -163,7 +164,7 @@ class MateFinder {
 
   const Pass& pass_;
   Sharing sharing_;
-  std::uint32_t whole_ = 1;  // cores of a node; on nodes that have others nobody shares
+  std::uint32_t whole_ = 1;   // cores of a node; on nodes that have others nobody shares
   std::uint32_t socket_ = 1;  // cores of one
   std::vector<Candidate> mates_;
   std::vector<std::uint32_t> have_;  // cores of each of their nodes: the most first, each once
