@@ -78,8 +78,8 @@ class NaiveBook final : public Observer {
     const double work = to_seconds(job.runtime) * job.nodes * job.cores;
     const double left_s = std::abs(work - done_[index(id)]) / rates_.at(id);
     worst_s = std::max(worst_s, left_s);
-    // A limit is foreseen in whole microseconds, and where a job has several guests it may be one of
-    // them too early.
+    // A limit is foreseen in whole microseconds, and where a job has several guests it may be one
+    // of them too early.
     killed += state != EndState::completed && left_s > 1e-5 ? 1 : 0;
     ++ended;
     slowed += lost_.contains(id) ? 1 : 0;
