@@ -31,6 +31,21 @@ TEST(Lend, AGuestHasMostOfTheCores) {
   EXPECT_EQ(world.core.job(mate).limit, at_s(109));
 }
 
+// Both would be guests of the one that runs, which has one at a time.
+TEST(Lend, TheSmallestWorkGoesFirst) {
+  for (const std::string settings : {"lend", "lend:order=fcfs"}) {
+    SmallWorld world(machine(1), settings);
+    world.submit(malleable({1, 1}, 1, 1000));
+    world.close();
+    world.at(1);
+    const JobId longer = world.submit(malleable({1, 1}, 1, 20));
+    const JobId shorter = world.submit(malleable({1, 1}, 1, 10));
+    world.close();
+    EXPECT_EQ(world.runs(shorter), settings == "lend");
+    EXPECT_EQ(world.runs(longer), settings != "lend");
+  }
+}
+
 // A guest of 20 s on two nodes gains 39 + 20 - 80/3 s = 32.3 s. Each of its mates, of 40 s, loses
 // 20 s. Over their walltimes that is 1.62 against 2 times 0.5.
 TEST(Lend, StartsWhereMoreIsGainedThanLost) {
@@ -56,7 +71,8 @@ TEST(Lend, StartsWhereMoreIsGainedThanLost) {
 // over its walltime than that of 50 s, but would end later than the reservation begins.
 TEST(Lend, KeepsReservations) {
   for (const bool protects : {true, false}) {
-    SmallWorld world(machine(2), std::string("lend:protect=") + (protects ? "on" : "off"));
+    SmallWorld world(machine(2),
+                     std::string("lend:order=fcfs,protect=") + (protects ? "on" : "off"));
     const JobId shorter = world.submit(malleable({1, 1}, 1, 50));
     const JobId longer = world.submit(malleable({1, 1}, 1, 100));
     world.close();
@@ -76,7 +92,7 @@ TEST(Lend, KeepsReservations) {
 // mate until 180 s as well.
 TEST(Lend, KeepsReservationsFromAllOfAGuest) {
   const auto starts = [](bool has_idle, Nodes asks) {
-    SmallWorld world(machine(4), "lend:margin=0.1");
+    SmallWorld world(machine(4), "lend:order=fcfs,margin=0.1");
     world.submit(malleable({1, 1}, 1, 100));
     world.submit(malleable({1, 1}, 1, 100));
     world.submit(malleable({1, 1}, 1, 100));
@@ -109,7 +125,8 @@ TEST(Lend, WhoIsOverdueIsNoMate) {
 // then.
 TEST(Lend, AGuestMayOutliveItsMates) {
   for (const bool may : {true, false}) {
-    SmallWorld world(machine(2), std::string("lend:protect=off,outlive=") + (may ? "on" : "off"));
+    SmallWorld world(machine(2),
+                     std::string("lend:order=fcfs,protect=off,outlive=") + (may ? "on" : "off"));
     world.submit(rigid(1, 2000));
     const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
     world.close();

@@ -181,8 +181,9 @@ const std::vector<ParameterInfo>& common_parameters() {
 
 std::vector<ParameterInfo> common_parameters(const PolicyInfo& info) {
   std::vector<ParameterInfo> table = common_parameters();
-  std::ranges::find(table, "order", &ParameterInfo::name)->fallback =
-      kQueueOrderWords[static_cast<std::size_t>(info.order)];
+  for (const auto& [name, fallback] : info.defaults) {
+    std::ranges::find(table, name, &ParameterInfo::name)->fallback = fallback;
+  }
   return table;
 }
 

@@ -96,7 +96,8 @@ struct PolicyInfo {
   std::vector<ParameterInfo> parameters;
   /// The common parameters are set by the registry; of a portfolio by whoever makes it.
   std::function<std::shared_ptr<Policy>(const Parameters&)> make;
-  QueueOrder order = QueueOrder::fcfs;  // unless another one is asked for
+  /// Of common parameters, by name: the defaults that this policy has and others have not.
+  std::map<std::string, std::string> defaults{};
 };
 
 template <class P>
@@ -106,9 +107,9 @@ std::shared_ptr<Policy> make_policy(const Parameters& parameters) {
 
 /// Those of policies.inc.
 std::vector<PolicyInfo> built_in_policies();
-/// Parameters that every policy has; the default of `order` is that of most of them.
+/// Parameters that every policy has, with the defaults of most of them.
 const std::vector<ParameterInfo>& common_parameters();
-/// The same with the default of `order` that this policy has.
+/// The same with the defaults of this one.
 std::vector<ParameterInfo> common_parameters(const PolicyInfo& info);
 
 /// The policies that there are. A value: a program makes one, adds what it likes, and passes it to

@@ -78,19 +78,21 @@ TEST(Registry, WhenJobsAreOverdue) {
   EXPECT_THAT(error_of("easy:grace=-1"), HasSubstr("from 0 to 1000000000"));
 }
 
-// A policy may prefer an order; what its user says comes first.
-TEST(Registry, APolicyHasADefaultOrder) {
+// A policy may prefer an order, and what belongs to it; what its user says comes first.
+TEST(Registry, APolicyHasDefaultsOfItsOwn) {
   EXPECT_EQ(make_policy("tide")->traits.order, QueueOrder::area);
   EXPECT_EQ(make_policy("tide:order=sjf")->traits.order, QueueOrder::sjf);
   EXPECT_EQ(make_policy("tide:order=fcfs")->traits.order, QueueOrder::fcfs);
+  EXPECT_EQ(make_policy("lend")->traits.overdue.slack, 1);
+  EXPECT_EQ(make_policy("lend:slack=3")->traits.overdue.slack, 3);
   for (const PolicyInfo& info : built_in_policies()) {
     const std::vector<ParameterInfo> table = common_parameters(info);
     ASSERT_EQ(table.size(), common_parameters().size());
     for (std::size_t i = 0; i < table.size(); ++i) {
       EXPECT_EQ(table[i].name, common_parameters()[i].name);
-      const std::string fallback = table[i].name == "order" && info.name == "tide"
-                                       ? "area"
-                                       : common_parameters()[i].fallback;
+      const auto own = info.defaults.find(table[i].name);
+      const std::string fallback =
+          own != info.defaults.end() ? own->second : common_parameters()[i].fallback;
       EXPECT_EQ(table[i].fallback, fallback) << info.name << ' ' << table[i].name;
       // What is said to be the default is what one gets.
       EXPECT_EQ(traits_of(info.name + ":" + table[i].name + "=" + table[i].fallback),

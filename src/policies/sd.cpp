@@ -34,8 +34,8 @@ enum class Admit : std::uint8_t { guest, response, slowdown };
 /// believed at the pass: their mean (DynAVGSD), or a percentile of them.
 class MostSlowdown {
  public:
-  explicit MostSlowdown(const std::string& text) {
-    const std::string_view percentile = text == "median" ? "p50" : std::string_view(text);
+  explicit MostSlowdown(std::string_view text) {
+    const std::string_view percentile = text == "median" ? "p50" : text;
     if (text == "mean") {
       kind_ = Kind::mean;
       return;
@@ -45,7 +45,8 @@ class MostSlowdown {
                            ? std::optional(std::numeric_limits<double>::infinity())
                            : parse_number<double>(percentile.substr(is_percentile ? 1 : 0));
     if (!value || *value <= 0 || (is_percentile && *value > 100)) {
-      throw InputError({.field = "policy sd: max_slowdown"}, "'" + text + "' is not possible",
+      throw InputError({.field = "policy sd: max_slowdown"},
+                       "'" + std::string(text) + "' is not possible",
                        "use a number above 0, inf, mean, median, or a percentile as p90");
     }
     kind_ = is_percentile ? Kind::percentile : Kind::number;
@@ -77,13 +78,64 @@ class MostSlowdown {
   double value_ = 0;
 };
 
+/// One for all jobs, or besides others for those of some partitions: "10+short:5+long:mean".
+class MostSlowdowns {
+ public:
+  explicit MostSlowdowns(std::string_view text) : everybody_(text.substr(0, text.find('+'))) {
+    for (std::size_t at = text.find('+'), next = at; at != text.npos; at = next) {
+      next = text.find('+', at + 1);
+      std::string_view bound = text.substr(at + 1, next - at - 1);
+      const std::string_view name = next_part(bound, ':');
+      const auto is_it = [&](const Of& one) { return one.partition == name; };
+      if (name.empty() || bound.empty() || std::ranges::any_of(of_, is_it)) {
+        throw InputError({.field = "policy sd: max_slowdown"},
+                         "'" + std::string(name) + "' is no partition with its own bound",
+                         "write one for all, then those of partitions, each once: 10+short:5");
+      }
+      of_.push_back({std::string(name), MostSlowdown(bound)});
+    }
+  }
+
+  /// At a pass, of each partition by its place in the platform's list; where there are none, of
+  /// all.
+  std::vector<double> at(const Pass& pass) const {
+    const std::vector<Partition>& partitions = pass.platform().partitions;
+    std::vector<double> all(std::max<std::size_t>(partitions.size(), 1), everybody_.at(pass));
+    for (const Of& one : of_) {
+      const auto at = std::ranges::find(partitions, one.partition, &Partition::name);
+      if (at == partitions.end()) continue;
+      all[static_cast<std::size_t>(at - partitions.begin())] = one.most.at(pass);
+    }
+    return all;
+  }
+  /// Of a job: that of its partition, of several the largest.
+  static double of(const Pass& pass, JobId id, const std::vector<double>& all) {
+    if (all.size() == 1) return all.front();
+    const std::uint64_t its = pass.partitions_of(pass.reach_of(id));
+    double most = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((its >> i & 1) != 0) most = std::max(most, all[i]);
+    }
+    return most;
+  }
+
+ private:
+  struct Of {
+    std::string partition;
+    MostSlowdown most;
+  };
+  MostSlowdown everybody_;
+  std::vector<Of> of_;
+};
+
 class Sd final : public Policy {
  public:
   explicit Sd(const Parameters& p)
       : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}}),
-        most_slowdown_(p.choice("max_slowdown")),
+        most_slowdowns_(p.choice("max_slowdown")),
         sharing_{.factor = p.decimal("sharing_factor"),
                  .mates = static_cast<std::uint32_t>(p.number("mates")),
+                 .guests = static_cast<std::uint32_t>(p.number("guests")),
                  .candidates = static_cast<std::uint32_t>(p.number("candidates"))},
         free_nodes_(p.choice("free_nodes") == "on"),
         admit_(chosen<Admit>(p, "admit", kAdmitWords)),
@@ -113,11 +165,11 @@ class Sd final : public Policy {
 
  private:
   void start_and_share(Pass& pass) const {
-    const double most_slowdown = most_slowdown_.at(pass);
+    const std::vector<double> most = most_slowdowns_.at(pass);
     const auto penalty = [&](const Guest&, const Mate& mate) -> std::optional<double> {
       const JobSpec& its = pass.job(mate.job).spec;
       const double with_guest = slowdown(its, mate.end);
-      if (!(with_guest < most_slowdown)) return std::nullopt;
+      if (!(with_guest < MostSlowdowns::of(pass, mate.job, most))) return std::nullopt;
       const auto loss = static_cast<double>(mate.loss.count());
       if (admit_ == Admit::guest) return with_guest;
       if (admit_ == Admit::response) return loss;
@@ -141,7 +193,7 @@ class Sd final : public Policy {
     return (admit_ == Admit::response ? its : its / length) > chosen.penalty;
   }
 
-  MostSlowdown most_slowdown_;
+  MostSlowdowns most_slowdowns_;
   Sharing sharing_;
   bool free_nodes_;
   Admit admit_;
@@ -174,9 +226,11 @@ PolicyInfo sd() {
             .type = ParameterType::text,
             .fallback = "10",
             .summary = "who would have this slowdown or more is no mate: a number, inf, or of "
-                       "the running jobs' slowdowns the mean, the median, or a percentile (p90)",
+                       "the running jobs' slowdowns the mean, the median, or a percentile (p90); "
+                       "of partitions another one, like 10+short:5+long:mean",
             .source = source},
            mates_parameter(),
+           guests_parameter(),
            candidates_parameter("slowdown"),
            free_nodes_parameter("off"),
            choice_parameter("admit", kAdmitWords, "guest",

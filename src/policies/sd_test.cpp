@@ -1,4 +1,5 @@
 // What the cases of paper 004 (tests/data/paper_004) do not show.
+#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -75,6 +76,79 @@ TEST(Sd, AMateRunsAlone) {
   EXPECT_EQ(world.core.job(mate).limit, testing::at_s(1020));
 }
 
+// Eight cores: the mate leaves four to the first guest, for 20 s, and two of its own to the second
+// one, for 40 s. Each takes 10 s of its time; what a guest leaves is its again.
+TEST(Sd, SeveralGuestsIfToldTo) {
+  SmallWorld world(machine(1), "sd:guests=2");
+  const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
+  world.close();
+  world.at(1);
+  const JobId first = world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  world.at(2);
+  const JobId second = world.submit(malleable({1, 1}, 1, 10));
+  const JobId third = world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  EXPECT_TRUE(world.runs(first));
+  EXPECT_TRUE(world.runs(second));
+  EXPECT_FALSE(world.runs(third));
+  EXPECT_EQ(world.core.job(mate).pace, (Pace{2, 8}));
+  EXPECT_EQ(world.core.job(first).pace, (Pace{4, 8}));
+  EXPECT_EQ(world.core.job(second).pace, (Pace{2, 8}));
+  EXPECT_EQ(world.core.job(mate).limit, testing::at_s(1020));
+  EXPECT_EQ(world.core.job(first).limit, testing::at_s(21));
+  EXPECT_EQ(world.core.job(second).limit, testing::at_s(42));
+  world.at(21);
+  world.end(first);
+  world.close();
+  EXPECT_TRUE(world.runs(third));  // inside of six cores, of which it has three
+  EXPECT_EQ(world.core.job(third).pace, (Pace{3, 8}));
+  EXPECT_EQ(world.core.job(mate).pace, (Pace{3, 8}));
+  EXPECT_NEAR(to_seconds(world.core.job(mate).limit), 1030, 1e-5);
+}
+
+// A guest is nobody's mate: what it would lend were not its own again.
+TEST(Sd, AGuestHasNoGuests) {
+  SmallWorld world(machine(2), "sd:guests=3");
+  JobSpec owner = malleable({1, 1}, 1, 1000);
+  owner.ranks = 4;  // it has no more cores to leave than to one
+  world.submit(rigid(1, 5000));
+  world.submit(owner);
+  world.close();
+  world.at(1);
+  const JobId first = world.submit(malleable({1, 1}, 1, 100));
+  world.close();
+  world.at(2);
+  const JobId second = world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  EXPECT_TRUE(world.runs(first));
+  EXPECT_FALSE(world.runs(second));
+}
+
+// Of these two partitions, on the same nodes, each has a bound of its own. The mate, of 100 s,
+// would end 150 s after its submission.
+TEST(Sd, PartitionsMayHaveBoundsOfTheirOwn) {
+  const auto starts = [](const std::string& bounds, std::uint64_t partitions) {
+    Platform its = machine(1);
+    its.partitions = {{.name = "A", .nodes = {{{0, 0}}}}, {.name = "B", .nodes = {{{0, 0}}}}};
+    SmallWorld world(its, "sd:max_slowdown=" + bounds);
+    const auto where = std::make_shared<const Where>(Where{.partitions = partitions});
+    world.submit(malleable({1, 1}, 1, 100), {}, where);
+    world.close();
+    world.at(10);
+    const JobId guest = world.submit(malleable({1, 1}, 1, 50));
+    world.close();
+    return world.runs(guest);
+  };
+  EXPECT_FALSE(starts("1.4", 1));
+  EXPECT_TRUE(starts("1.4+A:1.6", 1));
+  EXPECT_FALSE(starts("1.4+A:1.6", 2));
+  EXPECT_TRUE(starts("1.4+B:inf", 2));
+  EXPECT_FALSE(starts("1.6+A:1.4", 1));
+  EXPECT_TRUE(starts("1.6+A:1.4", 3));  // who may run in several has the largest
+  EXPECT_TRUE(starts("1.6+C:1.4", 1));  // there is no such partition now
+}
+
 // Half of a node is a socket; of three sockets one is taken, and of one none can be.
 TEST(Sd, WholeSocketsAreTakenWhereTheFactorAllowsOne) {
   const auto taken = [](std::uint32_t sockets, const std::string& factor) {
@@ -111,7 +185,8 @@ TEST(Sd, JobsKeepACoreForEachProcess) {
 }
 
 TEST(Sd, RefusesABoundThatIsNone) {
-  for (const std::string text : {"0", "-1", "nan", "p101", "p0", "p", "average", "2x"}) {
+  for (const std::string text : {"0", "-1", "nan", "p101", "p0", "p", "average", "2x", "+", "10+",
+                                 "10+short", "10+:5", "10+short:", "10+short:x", "10+a:5+a:6"}) {
     try {
       (void)make_policy("sd:max_slowdown=" + text);
       ADD_FAILURE() << text;
@@ -119,7 +194,8 @@ TEST(Sd, RefusesABoundThatIsNone) {
       EXPECT_THAT(error.what(), HasSubstr("max_slowdown")) << text;
     }
   }
-  for (const std::string text : {"1.5", "inf", "mean", "median", "p90", "p99.9"}) {
+  for (const std::string text :
+       {"1.5", "inf", "mean", "median", "p90", "p99.9", "10+short:5+long:mean"}) {
     EXPECT_NO_THROW((void)make_policy("sd:max_slowdown=" + text)) << text;
   }
 }

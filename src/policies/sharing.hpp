@@ -31,6 +31,16 @@ inline ParameterInfo mates_parameter() {
           .source = "D'Amico et al. 2019"};
 }
 
+inline ParameterInfo guests_parameter() {
+  return {.name = "guests",
+          .type = ParameterType::integer,
+          .fallback = "1",
+          .min = 1,
+          .max = 64,
+          .summary = "so many guests share a running job's nodes with it at most",
+          .source = "D'Amico et al. 2019"};
+}
+
 /// `least`: of what the least.
 inline ParameterInfo candidates_parameter(const std::string& least) {
   return {.name = "candidates",

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/lending.hpp"
 #include "policies/registry.hpp"
 #include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
@@ -43,7 +44,10 @@ class Tide final : public Policy {
         grow_starts_(is_on(p, "grow_starts")),
         moldable_(p.number("moldable")),
         moves_(static_cast<std::uint32_t>(p.number("moves"))),
-        tick_(seconds(p.number("tick"))) {}
+        lends_(is_on(p, "lend")),
+        tick_(seconds(p.number("tick"))) {
+    traits.needs.parts = lends_;
+  }
 
   void schedule(Pass& pass) const override {
     Worths worths(pass, value_);
@@ -51,6 +55,7 @@ class Tide final : public Policy {
     serve(pass, worths);
     Left left = reserve_and_backfill(pass);
     const bool any_left = pass.idle() > 0;
+    if (lends_) lend(pass);
     hand_out(pass, worths, left);
     if (any_left && pass.woken_by<event::Ended>()) rebalance(pass, worths, moves_, benefit_);
     tick(pass, tick_);
@@ -153,6 +158,28 @@ class Tide final : public Policy {
     return found;
   }
 
+  /// Who waits still starts inside of running jobs where that gains more than it costs, and keeps
+  /// the reservations of the first one of each partition.
+  void lend(Pass& pass) const {
+    for (bool any = true; any && pass.pending() > 0;) {
+      MateFinder finder(pass, lending_.sharing);
+      if (finder.empty()) return;
+      const Heads heads(pass);
+      Timeline plan = timeline_for(pass, plan_);
+      const auto starts = [&](JobId id) {
+        return lending_.start_inside(pass, finder, plan, id, kNever);
+      };
+      any = std::ranges::any_of(heads.jobs, [&](JobId id) {
+        if (starts(id)) return true;
+        reserve_earliest(pass, plan, id);
+        return false;
+      });
+      for (JobId id = pass.first_pending(); id != JobId::none && !any; id = pass.next_pending(id)) {
+        any = std::ranges::find(heads.jobs, id) == heads.jobs.end() && starts(id);
+      }
+    }
+  }
+
   /// 5. What is idle still goes where it is worth the most.
   void hand_out(Pass& pass, Worths& worths, Left& left) const {
     if (hands_out_ == HandsOut::none) return;
@@ -176,6 +203,8 @@ class Tide final : public Policy {
   bool grow_starts_;
   double moldable_;
   std::uint32_t moves_;
+  bool lends_;
+  Lending lending_;
   Duration tick_;
 };
 
@@ -239,9 +268,11 @@ PolicyInfo tide() {
                          .unit = "s",
                          .summary = "what a resize is taken to cost at least"},
            count("moves", "4", "moves", "so many times a pass moves nodes between running jobs"),
+           choice_parameter("lend", kSwitchWords, "off",
+                            "who waits still starts inside of running jobs, as under lend"),
            expand_benefit_parameter(), tick_parameter("0")},
       .make = make_policy<Tide>,
-      .order = QueueOrder::area};
+      .defaults = {{"order", "area"}}};
 }
 
 }  // namespace ductile

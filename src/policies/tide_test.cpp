@@ -73,6 +73,43 @@ TEST(Tide, TicksIfToldTo) {
   }
 }
 
+// Nobody can give nodes: the second job would wait until 1000 s. Inside of the first one, on six of
+// the eight cores of its nodes, it is there for 16 s.
+TEST(Tide, WhoWaitsStartsInsideOfOthersIfToldTo) {
+  for (const char* settings : {"tide", "tide:lend=on"}) {
+    SmallWorld world(Platform{.nodes = 2, .cores_per_node = 8, .sockets_per_node = 2}, settings);
+    world.submit(malleable({2, 2}, 2, 1000));
+    world.close();
+    world.at(10);
+    const JobId guest = world.submit(malleable({2, 2}, 2, 12));
+    world.close();
+    const bool lends = world.policy->traits.needs.parts;
+    EXPECT_EQ(lends, std::string(settings) != "tide");
+    ASSERT_EQ(world.runs(guest), lends);
+    if (!lends) continue;
+    EXPECT_EQ(world.why(guest), Why::guest);
+    EXPECT_EQ(world.core.job(guest).limit, at_s(26));
+  }
+}
+
+// The first job is reserved on all nodes from 100 s on: a guest of the job that ends then, which
+// would lose less over its walltime, would keep it waiting.
+TEST(Tide, GuestsKeepTheReservationOfTheFirst) {
+  SmallWorld world(Platform{.nodes = 2, .cores_per_node = 8, .sockets_per_node = 2},
+                   "tide:lend=on,order=fcfs");
+  const JobId shorter = world.submit(malleable({1, 1}, 1, 50));
+  const JobId longer = world.submit(malleable({1, 1}, 1, 100));
+  world.close();
+  world.at(10);
+  const JobId first = world.submit(rigid(2, 1000));
+  const JobId guest = world.submit(malleable({1, 1}, 1, 6));
+  world.close();
+  EXPECT_FALSE(world.runs(first));
+  ASSERT_TRUE(world.runs(guest));
+  EXPECT_EQ(world.core.job(shorter).limit, at_s(56));
+  EXPECT_EQ(world.core.job(longer).limit, at_s(100));
+}
+
 // ---- 2. Serve
 // --------------------------------------------------------------------------------------
 

@@ -97,58 +97,95 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
   whole_ = has_classes ? machine.classes.front().has.cores : pass.whole(0).cores;
   const std::uint32_t sockets =
       has_classes ? machine.classes.front().sockets : machine.sockets_per_node;
-  // Whole sockets, where one of them may be taken.
-  const bool whole_sockets =
-      sharing.whole_sockets && sharing.factor.floor_of(std::max(sockets, 1u)) >= 1;
-  unit_ = whole_sockets ? std::max(whole_ / std::max(sockets, 1u), 1u) : 1;
-  most_ = static_cast<std::uint32_t>(sharing.factor.floor_of(whole_)) / unit_ * unit_;
+  socket_ = std::max(whole_ / std::max(sockets, 1u), 1u);
   for (const JobId id : pass.running_malleable()) {
     if (!pass.can_share(id)) continue;
     const Job& job = pass.job(id);
-    if (!job.holding.parts.empty() || !pass.is_alone(id)) continue;
+    const std::vector<Part>& parts = job.holding.parts;
+    Candidate its{.job = id, .has = whole_};
+    if (!parts.empty() || !pass.is_alone(id)) {
+      // The same cores of each node, of which the guest is to have the same, too.
+      if (sharing.guests < 2 || parts.size() != 1 || parts.front().nodes != job.holding.nodes) {
+        continue;
+      }
+      const std::optional<std::vector<JobId>> guests = pass.guests_of(id);
+      if (!guests || guests->size() >= sharing.guests) continue;
+      if (!std::ranges::all_of(*guests, [&](JobId guest) { return pass.can_share(guest); }))
+        continue;
+      its.has = parts.front().has.cores;
+      for (const JobId guest : *guests) its.beside.push_back(pass.job(guest).spec.bound);
+    }
+    its.nodes = job.size();
+    its.cores = usable(job.spec);
+    its.ranks = job.spec.ranks;
+    its.bound = job.spec.bound;
     // Work is counted in core-microseconds where the cores are known.
-    const Work left = pass.work_left(id).left * (job.spec.cores == 0 ? whole_ : 1);
-    mates_.push_back({id, job.size(), usable(job.spec), job.spec.ranks, job.spec.bound, left,
-                      pass.expected_end(id)});
+    its.left = pass.work_left(id).left * (job.spec.cores == 0 ? whole_ : 1);
+    its.end = pass.expected_end(id);
+    mates_.push_back(std::move(its));
   }
+  const auto add = [](auto& to, auto value) {
+    if (std::ranges::find(to, value) == to.end()) to.push_back(value);
+  };
+  for (const Candidate& its : mates_) add(have_, its.has);
+  std::ranges::sort(have_, std::greater());
   for (std::size_t bound = 0; bound < efficiencies_.size(); ++bound) {
     std::vector<std::uint16_t>& each = efficiencies_[bound];
     for (const Candidate& its : mates_) {
-      const std::uint16_t beside = pass.contention().of(static_cast<Bound>(bound), its.bound);
-      if (std::ranges::find(each, beside) == each.end()) each.push_back(beside);
+      add(each, efficiency_beside(static_cast<Bound>(bound), its));
     }
     std::ranges::sort(each, std::greater());
   }
 }
 
-Guest MateFinder::guest(JobId id, std::uint16_t efficiency) const {
+Guest MateFinder::guest(JobId id, std::uint16_t efficiency, std::uint32_t of) const {
   const Job& job = pass_.job(id);
   const Queue::Need need = pass_.start_need(id);
-  Guest guest{.job = id, .nodes = need.nodes, .length = need.walltime, .efficiency = efficiency};
+  Guest guest{
+      .job = id, .nodes = need.nodes, .length = need.walltime, .efficiency = efficiency, .of = of};
   if (!sizes_while_running(job.spec.type)) return guest;
   const std::uint32_t uses = usable(job.spec);
-  const std::uint32_t cores = std::min(most_, unit_ * ((uses + unit_ - 1) / unit_));
-  if (cores < job.spec.ranks || cores == 0 || cores >= whole_) return guest;
+  const auto may = static_cast<std::uint32_t>(sharing_.factor.floor_of(of));
+  // Whole sockets, where one of them may be taken.
+  const std::uint32_t unit = sharing_.whole_sockets && may >= socket_ ? socket_ : 1;
+  const std::uint32_t cores = std::min(may / unit * unit, unit * ((uses + unit - 1) / unit));
+  if (cores < job.spec.ranks || cores == 0 || cores >= of) return guest;
   guest.cores = cores;
   guest.shared = std::max(kTick, quotient(Wide{need.walltime.count()} * uses * kPerMille,
                                           Wide{std::min(cores, uses)} * efficiency));
   return guest;
 }
 
+std::uint16_t MateFinder::efficiency_beside(Bound bound, const Candidate& candidate) const {
+  std::uint16_t least = pass_.contention().of(bound, candidate.bound);
+  for (const Bound other : candidate.beside) {
+    least = std::min(least, pass_.contention().of(bound, other));
+  }
+  return least;
+}
+
 Wide MateFinder::speed(const Candidate& its, const Guest& guest) const {
-  const Bound beside = pass_.job(guest.job).spec.bound;
-  return Wide{its.nodes} * std::min(whole_ - guest.cores, its.cores) *
-         pass_.contention().of(its.bound, beside);
+  std::uint16_t left = pass_.contention().of(its.bound, pass_.job(guest.job).spec.bound);
+  for (const Bound other : its.beside)
+    left = std::min(left, pass_.contention().of(its.bound, other));
+  return Wide{its.nodes} * std::min(its.has - guest.cores, its.cores) * left;
+}
+
+Wide MateFinder::speed(const Candidate& its) const {
+  std::uint16_t left = kPerMille;
+  for (const Bound other : its.beside)
+    left = std::min(left, pass_.contention().of(its.bound, other));
+  return Wide{its.nodes} * std::min(its.has, its.cores) * left;
 }
 
 MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
-  const auto [at, is_new] =
-      hosts_.try_emplace({guest.cores, pass_.job(guest.job).spec.bound, guest.efficiency});
+  const auto [at, is_new] = hosts_.try_emplace(
+      {guest.cores, guest.of, pass_.job(guest.job).spec.bound, guest.efficiency});
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
   std::map<Nodes, Duration> longest;
   for (const Candidate& its : mates_) {
-    if (whole_ - guest.cores < its.ranks || !suits(its, guest)) continue;
+    if (!suits(its, guest)) continue;
     constexpr Wide kMost = Duration::max().count() / 4;
     const Wide ticks =
         sharing_.inside ? std::min(its.left * kPerMille / speed(its, guest), kMost) : kMost;
@@ -192,15 +229,20 @@ bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
 }
 
 std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
-  if (its.nodes > guest.nodes || whole_ - guest.cores < its.ranks) return std::nullopt;
-  if (!suits(its, guest)) return std::nullopt;
+  if (its.nodes > guest.nodes || !suits(its, guest)) return std::nullopt;
   const Wide shared = speed(its, guest);
   const Wide rest = its.left * kPerMille - shared * guest.shared.count();
   if ((rest < 0 && sharing_.inside) || !fits(its, guest)) return std::nullopt;
-  Mate mate{.job = its.job, .nodes = its.nodes};
+  Mate mate{.job = its.job, .nodes = its.nodes, .keeps = its.has - guest.cores};
   const Wide whole = Wide{its.nodes} * its.cores * kPerMille;
-  mate.end = rest < 0 ? later(pass_.now(), quotient(its.left * kPerMille, shared))
-                      : later(later(pass_.now(), guest.shared), quotient(rest, whole));
+  if (rest < 0) {
+    mate.end = later(pass_.now(), quotient(its.left * kPerMille, shared));
+  } else if (its.beside.empty()) {
+    mate.end = later(later(pass_.now(), guest.shared), quotient(rest, whole));
+  } else {
+    // It does later, when its guests have left, what it does not do meanwhile.
+    mate.end = later(its.end, quotient((speed(its) - shared) * guest.shared.count(), whole));
+  }
   mate.end = std::max(mate.end, its.end);  // nothing is believed to be left of who is overdue
   mate.loss = mate.end - its.end;
   return mate;
@@ -209,6 +251,7 @@ std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) c
 bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
   const Slice& asked = pass_.asked(guest.job);
   const Slice& kept = pass_.asked(candidate.job);
+  const std::vector<Part>& parts = pass_.job(candidate.job).holding.parts;
   const bool any_asked = asked.memory_mb > 0 || kept.memory_mb > 0 || asked.things != kept.things;
   const bool one_cell = pass_.cell_count() == 1;
   if (one_cell && !any_asked) return true;
@@ -216,7 +259,8 @@ bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
   bool is_enough = true;
   for_each_node(pass_.job(candidate.job).holding.nodes, [&](std::uint32_t node) {
     const Slice whole = pass_.whole(node);
-    is_enough &= whole.cores == whole_ && has_room(minus(whole, kept), asked);
+    const Slice& has = parts.empty() ? whole : parts.front().has;
+    is_enough &= whole.cores == whole_ && has_room(minus(has, kept), asked);
   });
   return is_enough;
 }
@@ -246,12 +290,14 @@ ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) 
 
 Match MateFinder::best(JobId id, Nodes idle, FunctionRef<ChosenMates(const Guest&)> mates_for) {
   Match best;
-  for (const std::uint16_t each : efficiencies(id)) {
-    const Guest its = guest(id, each);
-    if (!may_have_mates(its, idle)) continue;
-    ChosenMates chosen = mates_for(its);
-    if (chosen.mates.empty()) continue;
-    if (best.empty() || chosen.penalty < best.chosen.penalty) best = {its, std::move(chosen)};
+  for (const std::uint32_t of : have_) {
+    for (const std::uint16_t each : efficiencies(id)) {
+      const Guest its = guest(id, each, of);
+      if (!may_have_mates(its, idle)) continue;
+      ChosenMates chosen = mates_for(its);
+      if (chosen.mates.empty()) continue;
+      if (best.empty() || chosen.penalty < best.chosen.penalty) best = {its, std::move(chosen)};
+    }
   }
   return best;
 }
@@ -259,11 +305,11 @@ Match MateFinder::best(JobId id, Nodes idle, FunctionRef<ChosenMates(const Guest
 bool MateFinder::start(Pass& pass, const Match& match) const {
   const auto& [guest, chosen] = match;
   Slice keeps;
-  keeps.cores = static_cast<std::uint16_t>(whole_ - guest.cores);
   std::vector<Cut> cuts;
   Gain gain{.job = guest.job, .size = exactly(guest.nodes)};
   for (const Mate& mate : chosen.mates) {
     const Slice& asked = pass.asked(mate.job);
+    keeps.cores = static_cast<std::uint16_t>(mate.keeps);
     keeps.things = asked.things;
     keeps.memory_mb = asked.memory_mb;
     cuts.push_back({.victim = mate.job, .to = mate.nodes, .each = keeps});

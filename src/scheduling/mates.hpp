@@ -28,6 +28,7 @@ namespace ductile {
 struct Sharing {
   Decimal factor{0.5};             // at most this share of a node's cores is taken from a mate
   std::uint32_t mates = 2;         // of a guest, at most
+  std::uint32_t guests = 1;        // of a mate at the same time, at most
   std::uint32_t candidates = 100;  // only so many are looked at, those of the least penalty
   bool inside = true;              // a guest has to be believed to end before its mates do
   bool whole_sockets = true;       // are taken, where one may be; else any cores
@@ -42,6 +43,8 @@ struct Guest {
   /// How much of its work per core it still does there, per mille: beside mates beside which it
   /// does no less.
   std::uint16_t efficiency = kPerMille;
+  /// So many cores of each of their nodes its mates have at least, before it comes.
+  std::uint32_t of = 0;
   Duration shared{};  // on shared nodes, from the first to the last moment
 };
 
@@ -56,9 +59,10 @@ inline double slowdown(const JobSpec& job, Time end) {
 struct Mate {
   JobId job = JobId::none;
   Nodes nodes = 0;
-  double penalty = 0;  // to be small: of the mates together, too
-  Time end{};          // with the guest
-  Duration loss{};     // so much later than without
+  std::uint32_t keeps = 0;  // so many cores of each node
+  double penalty = 0;       // to be small: of the mates together, too
+  Time end{};               // with the guest
+  Duration loss{};          // so much later than without
 };
 
 /// Who is chosen for a guest, in the order of candidates; nobody if there are none. They have these
@@ -79,8 +83,9 @@ struct Match {
   bool empty() const { return chosen.mates.empty(); }
 };
 
-/// The running jobs of a pass that could be mates: malleable, alone on all of their nodes, started
-/// before this instant. Nothing of it may change while it is in use but that jobs start.
+/// The running jobs of a pass that could be mates: malleable, started before this instant, and
+/// alone on all of their nodes, or there before fewer guests than there may be. Nothing of it may
+/// change while it is in use but that jobs start.
 class MateFinder {
  public:
   MateFinder(const Pass& pass, const Sharing& sharing);
@@ -92,9 +97,11 @@ class MateFinder {
   std::span<const std::uint16_t> efficiencies(JobId id) const {
     return efficiencies_[static_cast<std::size_t>(pass_.job(id).spec.bound)];
   }
-  /// What it would be as a guest, beside mates beside which it does as much; `cores` is 0 if it is
-  /// not malleable or needs more cores for its processes than it would get.
-  Guest guest(JobId id, std::uint16_t efficiency) const;
+  /// What it would be as a guest, beside mates beside which it does as much and that have `of`
+  /// cores of each of their nodes, or more; `cores` is 0 if it is not malleable or needs more cores
+  /// for its processes than it would get.
+  Guest guest(JobId id, std::uint16_t efficiency, std::uint32_t of) const;
+  Guest guest(JobId id, std::uint16_t efficiency) const { return guest(id, efficiency, whole_); }
   /// Could there be mates for it, with up to so many idle nodes besides? Says no only if there are
   /// none; costs next to nothing where there are none.
   bool may_have_mates(const Guest& guest, Nodes idle);
@@ -115,10 +122,12 @@ class MateFinder {
     JobId job = JobId::none;
     Nodes nodes = 0;
     std::uint32_t cores = 0;  // that it can use of a node
+    std::uint32_t has = 0;    // of each
     std::uint32_t ranks = 1;  // that it keeps
     Bound bound = Bound::mixed;
-    Work left = 0;  // core-microseconds, as believed
-    Time end{};     // without a guest
+    std::vector<Bound> beside{};  // of its guests
+    Work left = 0;                // core-microseconds, as believed
+    Time end{};                   // without a guest
   };
   /// Of guests that take so many cores of a node and lose as much by their mates, and these by
   /// them: the longest one that mates of so many nodes could have, by ascending numbers of nodes.
@@ -132,12 +141,18 @@ class MateFinder {
   };
   Hosts& hosts(const Guest& guest);
   Duration longest(const Hosts& hosts, Nodes least, Nodes most) const;
-  /// The speed of a candidate that has this guest, in thousandths of cores.
+  /// The speed of a candidate that has this guest besides those that it has, or with those alone,
+  /// in thousandths of cores.
   Wide speed(const Candidate& candidate, const Guest& guest) const;
-  /// Does the guest lose no more by it than is said?
+  Wide speed(const Candidate& candidate) const;
+  /// What a job so bound does beside a candidate and its guests, per mille.
+  std::uint16_t efficiency_beside(Bound bound, const Candidate& candidate) const;
+  /// Has it enough cores, also for its own processes, and does the guest lose no more by it than is
+  /// said?
   bool suits(const Candidate& candidate, const Guest& guest) const {
+    if (candidate.has < guest.of || candidate.has < guest.cores + candidate.ranks) return false;
     const Bound its = pass_.job(guest.job).spec.bound;
-    return pass_.contention().of(its, candidate.bound) >= guest.efficiency;
+    return efficiency_beside(its, candidate) >= guest.efficiency;
   }
   std::optional<Mate> mate(const Candidate& candidate, const Guest& guest) const;
   /// How many cores of a node it can use.
@@ -149,14 +164,14 @@ class MateFinder {
 
   const Pass& pass_;
   Sharing sharing_;
-  std::uint32_t whole_ = 1;  // cores of a node; on nodes that have others nobody shares
-  std::uint32_t unit_ = 1;   // cores are taken by so many
-  std::uint32_t most_ = 0;   // are taken of a node
+  std::uint32_t whole_ = 1;   // cores of a node; on nodes that have others nobody shares
+  std::uint32_t socket_ = 1;  // cores of one
   std::vector<Candidate> mates_;
+  std::vector<std::uint32_t> have_;  // cores of each of their nodes: the most first, each once
   // By what a guest is bound by.
   std::array<std::vector<std::uint16_t>, kBoundWords.size()> efficiencies_;
-  // By the cores that a guest takes, what it is bound by, and its efficiency.
-  std::map<std::tuple<std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
+  // By the cores that a guest takes, of how many, what it is bound by, and its efficiency.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
 };
 
 /// On which terms a job becomes a guest that would end earlier as one.

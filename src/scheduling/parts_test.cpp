@@ -98,6 +98,18 @@ TEST_F(Shared, AGuestStartsWhenBothHaveYielded) {
   EXPECT_EQ(stage.job(a).holding.parts, part(of_a, 5));
 }
 
+TEST_F(Shared, GuestsAreThoseOfWhoWasThereFirst) {
+  using Jobs = std::vector<JobId>;
+  EXPECT_EQ(stage.state().guests_of(a), Jobs{});
+  share();
+  EXPECT_EQ(stage.state().guests_of(a), std::nullopt);  // one is to come
+  EXPECT_TRUE(stage.resized(a) && stage.resized(b));
+  stage.close();
+  EXPECT_EQ(stage.state().guests_of(a), Jobs{guest});
+  EXPECT_EQ(stage.state().guests_of(b), Jobs{guest});
+  EXPECT_EQ(stage.state().guests_of(guest), std::nullopt);
+}
+
 TEST_F(Shared, TheViewHasThemThereFromTheCutOn) {
   stage.pass([&](Pass& p) {
     const Time before = p.expected_end(a);

@@ -180,6 +180,8 @@ class Pass {
   }
   /// Has a running job all of its nodes whole, and is nobody to join it there?
   bool is_alone(JobId id) const { return state_.is_alone(job(id)); }
+  /// Who else is on the nodes of a running job (`State::guests_of`).
+  std::optional<std::vector<JobId>> guests_of(JobId id) const { return state_.guests_of(id); }
   /// What jobs that share nodes are believed to lose by each other.
   const Contention& contention() const { return state_.rules.contention; }
   /// All that there is of a node.

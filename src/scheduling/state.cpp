@@ -1082,6 +1082,22 @@ bool State::is_alone(const Job& job) const {
   return std::ranges::none_of(claims, comes) || shared_of(job).empty();
 }
 
+std::optional<std::vector<JobId>> State::guests_of(JobId id) const {
+  const NodeSet& its = jobs[id].holding.nodes;
+  const auto comes = [&](const Claim& claim) { return nodes_in(claim.inside).intersects(its); };
+  if (std::ranges::any_of(claims, comes)) return std::nullopt;
+  std::vector<JobId> guests;
+  const NodeSet after_others = shared_where(sharers, its, [&](const std::vector<JobId>& who) {
+    for (const JobId other : who) {
+      if (other == id || std::ranges::find(guests, other) != guests.end()) continue;
+      guests.push_back(other);
+    }
+    return who.front() != id;
+  });
+  if (!after_others.empty()) return std::nullopt;
+  return guests;
+}
+
 bool State::is_over(const NodeSet& nodes) const {
   const auto there = rooms(nodes, false);
   return std::ranges::any_of(there, [](const auto& entry) { return entry.second.is_over; });

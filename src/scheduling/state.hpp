@@ -752,6 +752,9 @@ class State : public Facts, public Indices {
   bool runs(JobId id) const { return jobs[id].status == Status::running; }
   /// Has the running job all of its nodes whole, and is nobody to join it there?
   bool is_alone(const Job& job) const;
+  /// Who else is on the nodes of a running job that holds all of them first: its guests. Nothing if
+  /// somebody holds one of them before it, or is to join it there.
+  std::optional<std::vector<JobId>> guests_of(JobId id) const;
   /// May a running job be told to keep fewer cores, or be given some?
   bool can_share(const Job& job) const {
     return capabilities.parts && is_free(job) && sizes_while_running(job.spec.type);

@@ -18,6 +18,8 @@ std::string value(const ParameterInfo& info, Draws& draws) {
     return std::array{"fcfs|easy+sjf|mebf+gap=shrink+", "dbes|elastic+victim=gain",
                       "equipartition|fpsma+smallest|conservative"}[draws.below(3)];
   }
+  if (info.name == "max_slowdown")
+    return std::array{"2", "mean", "1.5+A:p90+B:inf"}[draws.below(3)];
   if (info.type == ParameterType::text) return "0:2+3:0.25";  // shares
   double number = 0;
   if (info.type == ParameterType::duration) {
