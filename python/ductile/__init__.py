@@ -82,7 +82,7 @@ class Workload:
     @classmethod
     def read(cls, path, **options):
         """Reads a log (SWF, plain or as .gz, .xz or .zst). Options are those of `ductile simulate`
-        that say how it is read (nodes, cores_per_node, max_jobs, ...) and what is changed in it
+        that say how it is read (nodes, cores_per_node, jobs, ...) and what is changed in it
         (load, malleable, estimates, ..., with seed)."""
         return cls(_ductile.Workload.of_options(_options({"trace": path, **options})))
 

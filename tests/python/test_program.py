@@ -61,7 +61,7 @@ def test_errors(program, tmp_path, body, words):
     ("python", "write python:FILE.py:CLASS"),
     ("python:nothing.py:Easy", "nothing.py: there is no such file"),
     ("python:FILE:Hard", "it has no class 'Hard'; there are Easy"),
-    ("python:FILE:Easy,depth=3", "depth"),
+    ("python:FILE:Easy,depth=3", "look at its __init__"),
     ("python:FILE:Easy,depth", "a value is missing"),
     ("python:FILE:Easy,order=odd", "there is no 'odd'"),
     ("pyton:FILE:Easy", "there is no policy 'pyton'.*python:FILE.py:CLASS"),
