@@ -442,12 +442,17 @@ py::dict replay_log(const std::string& log, bool asks) {
 
 // ---- Errors -------------------------------------------------------------------------------------
 
-// Of the words of the command line; one that a policy raised is its cause.
+// In the words of the command line; what a policy raised is its cause. An interrupt stays one.
 void raise_error(const std::exception& error, PyObject* type) {
   const py::object raised = py::handle(type)(py::str(error.what()));
   if (const auto* const of_policy = dynamic_cast<const PolicyRaised*>(&error)) {
-    if (const py::object cause = of_policy->cause()) {
-      PyException_SetCause(raised.ptr(), py::object(cause).release().ptr());
+    py::object cause = of_policy->cause();
+    if (PyExceptionInstance_Check(cause.ptr())) {
+      if (!PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception)) {
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.ptr())), cause.ptr());
+        return;
+      }
+      PyException_SetCause(raised.ptr(), cause.release().ptr());
     }
   }
   PyErr_SetObject(type, raised.ptr());
