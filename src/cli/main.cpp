@@ -11,6 +11,7 @@
 #include "cli/power.hpp"
 #include "cli/predict.hpp"
 #include "cli/program.hpp"
+#include "cli/python_policies.hpp"
 #include "cli/queue.hpp"
 #include "cli/replay.hpp"
 #include "cli/report.hpp"
@@ -26,12 +27,15 @@
 
 int main(int argc, char** argv) {
   const ductile::Registry registry;
-  const auto add_commands = [&registry](CLI::App& app) {
-    ductile::add_simulate_command(app, registry);
+  // A controller has no Python in its process.
+  ductile::Registry with_python;
+  with_python.outside.push_back(ductile::outside_python());
+  const auto add_commands = [&](CLI::App& app) {
+    ductile::add_simulate_command(app, with_python);
     ductile::add_workload_command(app);
     ductile::add_policies_command(app, registry);
     ductile::add_report_command(app);
-    ductile::add_replay_command(app, registry);
+    ductile::add_replay_command(app, with_python);
     ductile::add_run_command(app);
     ductile::add_serve_command(app, registry);
     ductile::add_submit_command(app);
@@ -39,7 +43,7 @@ int main(int argc, char** argv) {
     ductile::add_nodes_command(app);
     ductile::add_history_command(app, registry);
     ductile::add_check_command(app);
-    ductile::add_explain_command(app, registry);
+    ductile::add_explain_command(app, with_python);
     ductile::add_predict_command(app);
     ductile::add_order_commands(app);
     ductile::add_reserve_command(app);

@@ -12,6 +12,7 @@
 #include "cli/retold_run.hpp"
 #include "live/journal.hpp"
 #include "report/table.hpp"
+#include "simulation/observer.hpp"
 #include "simulation/replay.hpp"
 
 namespace ductile {
@@ -20,7 +21,7 @@ namespace {
 struct ReplayOptions {
   std::string log;
   std::string out;
-  bool json = false;
+  bool json = false, folds = false;
 };
 
 void print(const ReplayOptions& options, const Replayed& done) {
@@ -36,9 +37,10 @@ void print(const ReplayOptions& options, const Replayed& done) {
     return;
   }
   std::cout << fmt::format(
-      "{}: {} decisions of {} are the same, asked again and folded\n"
+      "{}: {} decisions of {} are the same, {}\n"
       "({} events, {} instants, {} pen calls)\n",
-      options.log, done.decisions, done.policy, done.events, done.instants, done.pen_calls);
+      options.log, done.decisions, done.policy, options.folds ? "folded" : "asked again and folded",
+      done.events, done.instants, done.pen_calls);
 }
 
 }  // namespace
@@ -52,11 +54,19 @@ void add_replay_command(CLI::App& app, const Registry& registry) {
                    "what `simulate --record` wrote, or the journal of a controller")
       ->required();
   command->add_flag("--json", options->json, "print one JSON object");
-  command->add_option("--out", options->out,
-                      "write to this folder what `simulate --out` writes: tables, series, report");
+  CLI::Option* out = command->add_option(
+      "--out", options->out,
+      "write to this folder what `simulate --out` writes: tables, series, report");
+  command
+      ->add_flag("--fold", options->folds,
+                 "ask no policy, which need not be there: only fold what was recorded")
+      ->excludes(out);
   command->callback([options, &registry] {
     const auto log = open_log(options->log);
-    if (options->out.empty()) {
+    if (options->folds) {
+      Observer nobody;
+      print(*options, fold(*log, options->log, nobody));
+    } else if (options->out.empty()) {
       print(*options, replay(*log, options->log, registry.maker()));
     } else {
       const RetoldRun run = write_retold_run(*log, options->log, options->out, registry.maker());

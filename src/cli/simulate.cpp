@@ -238,6 +238,11 @@ std::vector<std::uint32_t> read_switches(std::string_view text) {
 
 constexpr const char* kFitElastisim = "num_nodes and num_nodes_min, or the nodes of the platform";
 
+InputError no_workload() {
+  return {"a workload is needed",
+          "give one of --trace FILE, --generate MODEL and --elastisim FILE"};
+}
+
 struct Source {
   std::function<Input(std::uint64_t seed)> input;
   Nodes nodes = 0;
@@ -330,6 +335,17 @@ Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes,
     transform(*changed, changes, nodes, seed);
     return Input{changed, {}, loaded + process_seconds() - begin};
   };
+  return source;
+}
+
+// Jobs that the caller has. They are not changed: others may have them, too.
+Source from_caller(const ReadyWorkload& given, const SimulateOptions& options) {
+  const Nodes nodes = options.log.rules.nodes > 0 ? options.log.rules.nodes : given.nodes;
+  const bool changes = options.transform.changes() || options.transform.without_flurries;
+  Source source = from_jobs(changes ? std::make_shared<Workload>(*given.workload) : given.workload,
+                            nodes, options);
+  source.has_node_lists = std::ranges::any_of(given.workload->where, &Where::has_list);
+  source.unix_start_time = given.unix_start_time;
   return source;
 }
 
@@ -688,6 +704,8 @@ struct Session {
   std::string task{};
   std::unique_ptr<ResultsFile> own{};
   std::unique_ptr<Claims> claims{};
+  // Who called in this process, and prints what he likes; null: the command line.
+  const CalledRun* caller = nullptr;
 };
 
 // Where the results of the matrix go, and what of them is there.
@@ -801,7 +819,8 @@ void add_other_files(Source& source, const CLI::App& command) {
 // `command`: as it was parsed.
 std::vector<Summary> simulate_command(SimulateOptions options, const Registry& registry,
                                       const CLI::App& command, Session& session) {
-  if (session.step == Step::ready || session.step == Step::share) options.quiet = true;
+  const CalledRun* const caller = session.caller;
+  if (session.step == Step::ready || session.step == Step::share || caller) options.quiet = true;
   if (!options.figures.folder.empty()) {
     (void)look_of(options.figures);  // a mistake is told before the runs
     if (options.out.empty()) {
@@ -815,9 +834,9 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   }
   options.log.rules.counts_cores = true;
   take_platform(options);
-  if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
-    throw InputError("a workload is needed",
-                     "give one of --trace FILE, --generate MODEL and --elastisim FILE");
+  const ReadyWorkload* const given = caller ? caller->workload : nullptr;
+  if (!given && options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
+    throw no_workload();
   }
   if (options.trace.empty() && options.log.adaptive != "auto") {
     throw InputError({.field = "--adaptive"}, "says how jobs of a log adapt",
@@ -836,7 +855,8 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   }
 
   ProgressLine progress(options.quiet);
-  Source source = !options.trace.empty()       ? from_trace(options, progress)
+  Source source = given                        ? from_caller(*given, options)
+                  : !options.trace.empty()     ? from_trace(options, progress)
                   : !options.elastisim.empty() ? from_elastisim(options, progress)
                                                : from_model(options, progress);
   if (!options.platform.empty()) source.nodes = options.settings.platform.nodes;
@@ -907,31 +927,36 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   std::optional<Recorder> recorder;
   if (!options.record.empty()) {
     matrix.settings.rules.record = true;
-    matrix.observer = &recorder.emplace(options.record);
+    matrix.observers.push_back(&recorder.emplace(options.record));
   }
+  if (caller && caller->observer) matrix.observers.push_back(caller->observer);
   if (!options.out.empty()) open_results(matrix, options, session);
   if (session.step == Step::ready) return {};
-  matrix.settings.stop = &stop_on_signal();
-  matrix.progress = [&](const Progress& now) { progress.simulating(now, source.unix_start_time); };
+  matrix.settings.stop = caller ? caller->stop : &stop_on_signal();
+  matrix.progress = [&](const Progress& now) {
+    progress.simulating(now, source.unix_start_time);
+    if (caller && caller->progress) caller->progress();
+  };
 
   if (session.step == Step::share) {
     run_matrix(matrix, [](const Summary&) {});
     if (matrix.settings.stop->load()) throw Stopped("stopped; what was over is kept");
     return {};
   }
-  if (!options.json) std::cout << source.about << '\n' << std::flush;
+  const bool as_text = !options.json && !caller, as_json = options.json && !caller;
+  if (as_text) std::cout << source.about << '\n' << std::flush;
   std::vector<Summary> summaries;
   run_matrix(matrix, [&](const Summary& summary) {
-    if (options.json) {
+    if (as_json) {
       progress.clear();
       std::cout << to_json(summary) << '\n' << std::flush;
     }
     summaries.push_back(summary);
-    std::string().swap(summaries.back().run);  // long, and for nobody
+    if (!caller) std::string().swap(summaries.back().run);  // long, and for nobody
   });
   progress.clear();
-  if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
-  if (!options.json) tell_measured(summaries, matrix.measured);
+  if (as_text && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
+  if (as_text) tell_measured(summaries, matrix.measured);
   if (!options.quiet) tell_rejected_for_power(summaries);
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);
@@ -1061,8 +1086,7 @@ void add_workload_options(CLI::App& command, SimulateOptions& options) {
   add_transform_options(command, options.transform);
 }
 
-void add_world_options(CLI::App& command, SimulateOptions& options) {
-  SimulationSettings& settings = options.settings;
+void add_overrun_option(CLI::App& command, SimulateOptions& options) {
   command
       .add_option_function<std::string>(
           "--overrun",
@@ -1072,6 +1096,17 @@ void add_world_options(CLI::App& command, SimulateOptions& options) {
           },
           "jobs that ran longer than requested: extend their walltime, or kill them [extend]")
       ->check(CLI::IsMember({"extend", "kill"}));
+}
+
+CLI::Option* add_seed_option(CLI::App& command, SimulateOptions& options) {
+  return command.add_option_function<std::uint64_t>(
+      "--seed", [&options](std::uint64_t value) { options.seeds = {value}; },
+      "of all random numbers [1]");
+}
+
+void add_world_options(CLI::App& command, SimulateOptions& options) {
+  SimulationSettings& settings = options.settings;
+  add_overrun_option(command, options);
   command
       .add_option_function<std::string>(
           "--limit",
@@ -1178,9 +1213,7 @@ void add_options(CLI::App& command, SimulateOptions& options) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_world_options(command, options);
-  auto* seed = command.add_option_function<std::uint64_t>(
-      "--seed", [&options](std::uint64_t value) { options.seeds = {value}; },
-      "of all random numbers [1]");
+  CLI::Option* const seed = add_seed_option(command, options);
   command
       .add_option_function<std::string>(
           "--seeds", [&options](const std::string& text) { options.seeds = read_seeds(text); },
@@ -1224,6 +1257,12 @@ void add_options(CLI::App& command, SimulateOptions& options) {
   command.add_flag("--quiet", options.quiet, "no progress line and no remarks");
 }
 
+// Options as "--name=value".
+void parse_texts(CLI::App& command, std::vector<std::string> texts) {
+  std::ranges::reverse(texts);  // as CLI11 takes them
+  command.parse(std::move(texts));
+}
+
 // One matrix of an experiment, from options as "--name=value".
 std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant,
                                       const ResultsPlace& results, const Registry& registry,
@@ -1231,8 +1270,7 @@ std::vector<Summary> simulate_options(std::vector<std::string> texts, const std:
   CLI::App command("", "simulate");
   SimulateOptions options;
   add_options(command, options);
-  std::ranges::reverse(texts);  // as CLI11 takes them
-  command.parse(std::move(texts));
+  parse_texts(command, std::move(texts));
   if (options.policies.empty()) options.policies = {"easy"};
   options.variant = variant;
   options.results = results;
@@ -1273,6 +1311,37 @@ void simulate_shared(const SimulateOptions& options, const std::string& experime
 }
 
 }  // namespace
+
+ReadyWorkload ready_workload(std::vector<std::string> options) {
+  CLI::App command("", "workload");
+  SimulateOptions its;
+  its.quiet = true;
+  add_workload_options(command, its);
+  add_overrun_option(command, its);
+  add_seed_option(command, its);
+  command.add_flag("--strict", its.strict);
+  parse_texts(command, std::move(options));
+  take_platform(its);
+  if (its.trace.empty() && its.model.empty() && its.elastisim.empty()) throw no_workload();
+  ProgressLine progress(true);
+  const Source source = !its.trace.empty()       ? from_trace(its, progress)
+                        : !its.elastisim.empty() ? from_elastisim(its, progress)
+                                                 : from_model(its, progress);
+  const Input input = source.input(its.seeds.front());
+  return {std::make_shared<Workload>(*input.workload), source.nodes, its.log.rules.cores_per_node,
+          source.unix_start_time};
+}
+
+Summary simulate_called(const CalledRun& run, const Registry& registry) {
+  CLI::App command("", "simulate");
+  SimulateOptions options;
+  add_options(command, options);
+  parse_texts(command, run.options);
+  if (options.policies.empty()) options.policies = {"easy"};
+  Session session;
+  session.caller = &run;
+  return simulate_command(std::move(options), registry, command, session).at(0);
+}
 
 void add_simulate_command(CLI::App& app, const Registry& registry) {
   CLI::App& command = *app.add_subcommand("simulate", "run policies on a workload");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -176,7 +177,7 @@ class MatrixRun {
     SummaryObserver figures(workload, {settings.corridor, settings.violation_grace},
                             matrix_.measured);
     std::vector<Observer*> observers{&figures};
-    if (matrix_.observer && runs_ == 1) observers.push_back(matrix_.observer);
+    if (runs_ == 1) std::ranges::copy(matrix_.observers, std::back_inserter(observers));
     std::optional<RunFolder> folder;
     if (!matrix_.out.empty()) {
       folder.emplace(matrix_.out / name_of(number), workload, settings.corridor);

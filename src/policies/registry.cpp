@@ -192,6 +192,7 @@ const PolicyInfo& Registry::find(std::string_view name) const {
   if (info != policies.end()) return *info;
   std::vector<std::string> names;
   for (const PolicyInfo& known : policies) names.push_back(known.name);
+  for (const OutsidePolicies& known : outside) names.push_back(known.form);
   throw InputError("there is no policy '" + std::string(name) + "'", "there are " + listed(names));
 }
 
@@ -204,7 +205,9 @@ std::map<std::string, std::string> Parameters::texts() const {
   return texts;
 }
 
-Parameters Registry::parameters(std::string_view text) const {
+namespace {
+
+void check_word(std::string_view text) {
   // They are one word of a log and of a snapshot, where "-" says that there are none.
   const auto is_blank = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
   if (text == "-" || std::ranges::any_of(text, is_blank)) {
@@ -213,25 +216,41 @@ Parameters Registry::parameters(std::string_view text) const {
                          (text == "-" ? "stands for none" : "has a blank or a control character"),
                      "write NAME, or NAME:parameter=value,... in one word");
   }
-  const std::string name(text.substr(0, text.find(':')));
-  const PolicyInfo& info = find(name);
-  std::vector<ParameterInfo> table = info.parameters;
-  std::ranges::copy(common_parameters(info), std::back_inserter(table));
-  const std::string_view settings =
-      name.size() < text.size() ? text.substr(name.size() + 1) : std::string_view{};
-  return read_parameters(name, settings, table);
 }
 
-std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
-  Parameters parameters = this->parameters(text);
-  const std::string name(text.substr(0, text.find(':')));
-  const PolicyInfo& info = find(name);
-  parameters.set_others([this](std::string_view other) { return make(other); });
+// "python:easy.py:Easy,depth=2,order=sjf", apart.
+struct OutsideText {
+  std::string name{}, what{};
+  std::map<std::string, std::string> own{};
+  std::string common{};  // "order=sjf"
+};
 
-  const std::shared_ptr<Policy> policy = info.make(parameters);
-  Traits& traits = policy->traits;
-  traits.settings = std::string(text);
-  if (policy->portfolio()) return policy;
+OutsideText outside_text(std::string_view text) {
+  OutsideText its;
+  its.name = next_part(text, ':');
+  its.what = next_part(text, ',');
+  while (!text.empty()) {
+    const std::string_view item = next_part(text, ',');
+    const std::string parameter(item.substr(0, item.find('=')));
+    if (std::ranges::find(common_parameters(), parameter, &ParameterInfo::name) !=
+        common_parameters().end()) {
+      its.common += (its.common.empty() ? "" : ",") + std::string(item);
+      continue;
+    }
+    if (item.size() <= parameter.size() + 1 || parameter.empty()) {
+      throw InputError({"", 0, "policy " + its.name + ": " + parameter}, "a value is missing",
+                       "write " + (parameter.empty() ? "parameter" : parameter) + "=VALUE");
+    }
+    if (!its.own.emplace(parameter, item.substr(parameter.size() + 1)).second) {
+      throw InputError({"", 0, "policy " + its.name + ": " + parameter}, "given twice",
+                       "give it once");
+    }
+  }
+  return its;
+}
+
+// Those that all policies have.
+void take_common(const std::string& name, const Parameters& parameters, Traits& traits) {
   traits.order = chosen<QueueOrder>(parameters, "order", kQueueOrderWords);
   traits.priority_period = seconds(parameters.number("priority_period"));
   traits.overdue = {parameters.number("slack"), seconds(parameters.number("grace"))};
@@ -252,6 +271,53 @@ std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
   traits.fair_share = {
       .half_life = seconds(parameters.number("half_life")),
       .shares = parse_shares(parameters.choice("shares"), {"", 0, "policy " + name + ": shares"})};
+}
+
+}  // namespace
+
+const OutsidePolicies* Registry::find_outside(std::string_view text) const {
+  const auto its =
+      std::ranges::find(outside, text.substr(0, text.find(':')), &OutsidePolicies::name);
+  return its == outside.end() ? nullptr : &*its;
+}
+
+Parameters Registry::parameters(std::string_view text) const {
+  check_word(text);
+  if (find_outside(text)) {
+    const OutsideText its = outside_text(text);
+    Parameters parameters = read_parameters(its.name, its.common, common_parameters());
+    for (const auto& [parameter, value] : its.own) parameters.set(parameter, value);
+    return parameters;
+  }
+  const std::string name(text.substr(0, text.find(':')));
+  const PolicyInfo& info = find(name);
+  std::vector<ParameterInfo> table = info.parameters;
+  std::ranges::copy(common_parameters(info), std::back_inserter(table));
+  const std::string_view settings =
+      name.size() < text.size() ? text.substr(name.size() + 1) : std::string_view{};
+  return read_parameters(name, settings, table);
+}
+
+std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
+  if (const OutsidePolicies* const from = find_outside(text)) {
+    check_word(text);
+    const OutsideText its = outside_text(text);
+    const std::shared_ptr<Policy> policy = from->make(its.what, its.own);
+    policy->traits.settings = std::string(text);
+    const auto table = common_parameters({.order = policy->traits.order});
+    take_common(its.name, read_parameters(its.name, its.common, table), policy->traits);
+    return policy;
+  }
+  Parameters parameters = this->parameters(text);
+  const std::string name(text.substr(0, text.find(':')));
+  const PolicyInfo& info = find(name);
+  parameters.set_others([this](std::string_view other) { return make(other); });
+
+  const std::shared_ptr<Policy> policy = info.make(parameters);
+  Traits& traits = policy->traits;
+  traits.settings = std::string(text);
+  if (policy->portfolio()) return policy;
+  take_common(name, parameters, traits);
   return policy;
 }
 

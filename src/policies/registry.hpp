@@ -100,6 +100,18 @@ struct PolicyInfo {
   std::map<std::string, std::string> defaults{};
 };
 
+/// Policies that are in no table, since they are written outside: "NAME:WHAT,parameter=value,...".
+struct OutsidePolicies {
+  std::string name;  // the word before the first colon
+  std::string form;  // all of such a text, for errors
+  /// Makes the one that is called `what`. `own` are its parameters as they are written: those that
+  /// are not common to all policies. Its traits say its order, if none is asked for. Throws
+  /// InputError.
+  std::function<std::shared_ptr<Policy>(const std::string& what,
+                                        const std::map<std::string, std::string>& own)>
+      make;
+};
+
 template <class P>
 std::shared_ptr<Policy> make_policy(const Parameters& parameters) {
   return std::make_shared<P>(parameters);
@@ -116,10 +128,13 @@ std::vector<ParameterInfo> common_parameters(const PolicyInfo& info);
 /// whoever makes policies.
 struct Registry {
   std::vector<PolicyInfo> policies = built_in_policies();
+  std::vector<OutsidePolicies> outside = {};
 
   // These throw `InputError` that names what is wrong and what there is.
 
   const PolicyInfo& find(std::string_view name) const;
+  /// Who makes such a policy; null: it is one of the table, or none.
+  const OutsidePolicies* find_outside(std::string_view text) const;
   /// What the parameters of "NAME" or "NAME:parameter=value,..." are, those not given as well.
   Parameters parameters(std::string_view text) const;
   /// Makes a policy from such a text.

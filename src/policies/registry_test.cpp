@@ -1,5 +1,7 @@
 #include "policies/registry.hpp"
 
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -168,6 +170,40 @@ TEST(Registry, ParametersAreThoseGivenAndTheOthersAsTheyAre) {
   EXPECT_EQ(texts.at("grace"), "60");
   EXPECT_EQ(texts.at("half_life"), "604800");
   EXPECT_THROW(Registry().parameters("backfill:depht=7"), InputError);
+}
+
+TEST(Registry, PoliciesFromOutside) {
+  struct Nothing final : Policy {
+    void schedule(Pass&) const override {}
+  };
+  Registry registry;
+  std::string made;
+  std::map<std::string, std::string> given;
+  registry.outside.push_back({.name = "script",
+                              .form = "script:FILE",
+                              .make = [&](const std::string& what, const auto& own) {
+                                made = what;
+                                given = own;
+                                const auto policy = std::make_shared<Nothing>();
+                                policy->traits.order = QueueOrder::largest;
+                                return policy;
+                              }});
+  const auto policy = registry.make("script:a.x:b,depth=3,grace=60");
+  EXPECT_EQ(made, "a.x:b");
+  EXPECT_EQ(given, (std::map<std::string, std::string>{{"depth", "3"}}));
+  EXPECT_EQ(policy->traits.settings, "script:a.x:b,depth=3,grace=60");
+  EXPECT_EQ(policy->traits.overdue.grace, whole_seconds(60));
+  EXPECT_EQ(policy->traits.order, QueueOrder::largest);
+  EXPECT_EQ(registry.make("script:a,order=sjf")->traits.order, QueueOrder::sjf);
+  EXPECT_EQ(registry.parameters("script:a,depth=3").texts().at("depth"), "3");
+  const auto error = [&](const char* text) {
+    return testing::complaint([&] { registry.make(text); });
+  };
+  EXPECT_THAT(error("script:a,order=odd"), HasSubstr("there is no 'odd'"));
+  EXPECT_THAT(error("script:a,depth"), HasSubstr("policy script: depth: a value is missing"));
+  EXPECT_THAT(error("script:a,x=1,x=2"), HasSubstr("policy script: x: given twice"));
+  EXPECT_THAT(error("script:a b"), HasSubstr("has a blank"));
+  EXPECT_THAT(error("nobody"), HasSubstr("script:FILE"));
 }
 
 }  // namespace

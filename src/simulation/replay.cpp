@@ -128,7 +128,8 @@ class Replay {
     try {
       return (*make_)(settings);
     } catch (const InputError& error) {
-      lines_.fail("policy", error.what(), "replay the log with the build that recorded it");
+      lines_.fail("policy", error.what(),
+                  "replay the log with the build that recorded it, or with --fold");
     }
   }
 

@@ -1,0 +1,119 @@
+"""`ductile simulate --policy python:...`, and the files of the guide."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("ductile", reason="the Python module is not built")
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SMALL = ["simulate", "--generate", "rigid:jobs=300,nodes=50,max_size=20", "--json", "--quiet"]
+MEASURED = {"policy", "run", "load_seconds", "simulate_seconds", "peak_rss_bytes"}
+
+
+def call(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False)
+
+
+def figures(done):
+    assert done.returncode == 0, done.stderr
+    return [{name: value for name, value in json.loads(line).items() if name not in MEASURED}
+            for line in done.stdout.splitlines()]
+
+
+def test_a_class_of_a_file(program, examples):
+    mine = call(program, *SMALL, "--policy", f"python:{examples}/python/easy.py:Easy")
+    assert figures(mine) == figures(call(program, *SMALL, "--policy", "easy"))
+
+
+def test_parameters_seeds_and_threads(program, tmp_path):
+    (tmp_path / "deep.py").write_text(
+        "class Deep:\n"
+        "    def __init__(self, depth):\n"
+        "        self.depth = depth\n"
+        "    def schedule(self, view):\n"
+        "        view.start_and_backfill(self.depth)\n")
+    words = ["--seeds", "1..3", "--threads", "2"]
+    mine = call(program, *SMALL, *words, "--policy",
+                f"python:{tmp_path}/deep.py:Deep,depth=5,order=sjf")
+    assert figures(mine) == figures(
+        call(program, *SMALL, *words, "--policy", "backfill:depth=5,order=sjf"))
+
+
+@pytest.mark.parametrize("body, words", [
+    ("        raise RuntimeError('no')", "bad.py:3: policy Bad: at .* s it raised RuntimeError: no"),
+    ("        view.start(view.queue.first, 1000)", "bad.py:3: policy Bad: .*cannot start on 1000"),
+    ("        return 1", "bad.py:2: policy Bad: its schedule returned something of type int"),
+    ("        view.nothing()", "bad.py:3: .*AttributeError"),
+    ("       )", "SyntaxError"),
+])
+def test_errors(program, tmp_path, body, words):
+    (tmp_path / "bad.py").write_text(f"class Bad:\n    def schedule(self, view):\n{body}\n")
+    done = call(program, *SMALL, "--policy", f"python:{tmp_path}/bad.py:Bad")
+    assert done.returncode == 2 and re.search(words, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("policy, words", [
+    ("python", "write python:FILE.py:CLASS"),
+    ("python:nothing.py:Easy", "nothing.py: there is no such file"),
+    ("python:FILE:Hard", "it has no class 'Hard'; there are Easy"),
+    ("python:FILE:Easy,depth=3", "look at its __init__"),
+    ("python:FILE:Easy,depth", "a value is missing"),
+    ("python:FILE:Easy,order=odd", "there is no 'odd'"),
+    ("pyton:FILE:Easy", "there is no policy 'pyton'.*python:FILE.py:CLASS"),
+])
+def test_names(program, examples, policy, words):
+    done = call(program, *SMALL, "--policy", policy.replace("FILE", f"{examples}/python/easy.py"))
+    assert done.returncode == 2 and re.search(words, done.stderr, re.DOTALL), done.stderr
+
+
+def test_records_replay_with_and_without_python(program, examples, tmp_path):
+    log = tmp_path / "run.log"
+    policy = tmp_path / "mine.py"
+    policy.write_text((examples / "python/easy.py").read_text())
+    figures(call(program, *SMALL, "--policy", f"python:{policy}:Easy", "--record", str(log)))
+    asked = call(program, "replay", str(log))
+    assert asked.returncode == 0 and "asked again and folded" in asked.stdout, asked.stderr
+    policy.unlink()
+    done = call(program, "replay", str(log))
+    assert done.returncode == 2 and "--fold" in done.stderr
+    folded = call(program, "replay", "--fold", str(log))
+    assert folded.returncode == 0 and "300 decisions" in folded.stdout, folded.stderr
+    assert call(program, "explain", "5", "--log", str(log), "--history").returncode == 0
+
+
+def test_a_controller_takes_none(program, examples, tmp_path):
+    done = call(program, "serve", "--policy", f"python:{examples}/python/easy.py:Easy", "--local", "4x2", "--state",
+                str(tmp_path / "state"))
+    assert done.returncode == 2 and "there is no policy 'python'" in done.stderr, done.stderr
+
+
+def test_a_program_without_the_module(program, tmp_path):
+    alone = tmp_path / "ductile"
+    alone.write_bytes(pathlib.Path(program).read_bytes())
+    alone.chmod(0o755)
+    done = call(alone, *SMALL, "--policy", "python:x.py:X")
+    assert done.returncode == 2 and "built without Python" in done.stderr
+    assert "pybind11-dev" in done.stderr
+
+
+def test_the_tutorial_runs(tmp_path):
+    subprocess.run([sys.executable, "-B", SOURCE / "examples/python/tutorial.py"], cwd=tmp_path,
+                   check=True, capture_output=True)
+
+
+def test_the_guide_runs(tmp_path):
+    """The blocks of docs/guide/python.md, one after the other."""
+    pytest.importorskip("pandas")
+    guide = (SOURCE / "docs/guide/python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 5
+    log = SOURCE / "examples/kth-sp2-first-5000.swf.xz"
+    (tmp_path / "kth.swf.xz").symlink_to(log)
+    (tmp_path / "guide.py").write_text("\n".join(blocks))
+    subprocess.run([sys.executable, "-B", "guide.py"], cwd=tmp_path, check=True,
+                   capture_output=True)
