@@ -1,6 +1,7 @@
 // The program: `ductile COMMAND ...`.
 #include <CLI/CLI.hpp>
 
+#include "batsim/scheduler.hpp"
 #include "cli/check.hpp"
 #include "cli/completion.hpp"
 #include "cli/explain.hpp"
@@ -8,6 +9,7 @@
 #include "cli/nodes.hpp"
 #include "cli/orders.hpp"
 #include "cli/policies.hpp"
+#include "cli/policy_server.hpp"
 #include "cli/power.hpp"
 #include "cli/predict.hpp"
 #include "cli/program.hpp"
@@ -26,12 +28,16 @@
 
 int main(int argc, char** argv) {
   const ductile::Registry registry;
-  const auto add_commands = [&registry](CLI::App& app) {
-    ductile::add_simulate_command(app, registry);
+  // In a simulation, and in the log of one, others may decide as well.
+  ductile::Registry simulated = registry;
+  simulated.policies.push_back(ductile::batsim_policy());
+  const auto add_commands = [&registry, &simulated](CLI::App& app) {
+    ductile::add_simulate_command(app, simulated);
     ductile::add_workload_command(app);
-    ductile::add_policies_command(app, registry);
+    ductile::add_policies_command(app, simulated);
+    ductile::add_policy_server_command(app, registry);
     ductile::add_report_command(app);
-    ductile::add_replay_command(app, registry);
+    ductile::add_replay_command(app, simulated);
     ductile::add_run_command(app);
     ductile::add_serve_command(app, registry);
     ductile::add_submit_command(app);
@@ -39,14 +45,14 @@ int main(int argc, char** argv) {
     ductile::add_nodes_command(app);
     ductile::add_history_command(app, registry);
     ductile::add_check_command(app);
-    ductile::add_explain_command(app, registry);
+    ductile::add_explain_command(app, simulated);
     ductile::add_predict_command(app);
     ductile::add_order_commands(app);
     ductile::add_reserve_command(app);
     ductile::add_power_command(app);
     ductile::add_update_command(app);
     ductile::add_resize_command(app);
-    ductile::add_completion_command(app, registry);
+    ductile::add_completion_command(app, simulated);
   };
   return ductile::run_program(
       {"ductile", "Ductile, an adaptive batch system for HPC clusters", add_commands}, argc, argv);

@@ -36,9 +36,11 @@ void print(const ReplayOptions& options, const Replayed& done) {
     return;
   }
   std::cout << fmt::format(
-      "{}: {} decisions of {} are the same, asked again and folded\n"
+      "{}: {} decisions of {} are the same, {}\n"
       "({} events, {} instants, {} pen calls)\n",
-      options.log, done.decisions, done.policy, done.events, done.instants, done.pen_calls);
+      options.log, done.decisions, done.policy,
+      done.asked ? "asked again and folded" : "folded: who is outside cannot be asked again",
+      done.events, done.instants, done.pen_calls);
 }
 
 }  // namespace

@@ -419,7 +419,7 @@ void ready_results(const Matrix& matrix) {
         refuse_to_write(matrix.out, kDamaged + std::string(error.what()));
       }
     }
-    if (!before.is_over || !is_same || matrix.observer != nullptr ||
+    if (!before.is_over || !is_same || !matrix.observers.empty() ||
         !has_its_summary(file.folder() / before.folder, identity)) {
       useless.insert(before.folder);
     }

@@ -377,7 +377,7 @@ Figures simulated_figures(const std::shared_ptr<const Workload>& workload, const
   matrix.settings.kill_overrun = true;
   matrix.input = [&](std::uint64_t) { return Input{workload, {}, 0}; };
   CourseObserver observer(workload->jobs.size());
-  matrix.observer = &observer;
+  matrix.observers.push_back(&observer);
   Figures figures;
   run_matrix(matrix, [&](const Summary& summary) {
     figures = {.makespan_s = summary.makespan_s,

@@ -176,7 +176,9 @@ class MatrixRun {
     SummaryObserver figures(workload, {settings.corridor, settings.violation_grace},
                             matrix_.measured);
     std::vector<Observer*> observers{&figures};
-    if (matrix_.observer && runs_ == 1) observers.push_back(matrix_.observer);
+    if (runs_ == 1) {
+      observers.insert(observers.end(), matrix_.observers.begin(), matrix_.observers.end());
+    }
     std::optional<RunFolder> folder;
     if (!matrix_.out.empty()) {
       folder.emplace(matrix_.out / name_of(number), workload, settings.corridor);

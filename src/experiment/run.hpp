@@ -56,8 +56,8 @@ struct Matrix {
   ResultsFile* results = nullptr;
   /// Of a matrix that others run as well: only what can be claimed is run, and nothing is compared.
   Claims* claims = nullptr;
-  /// Sees the run besides, if there is only one.
-  Observer* observer = nullptr;
+  /// See the run besides, if there is only one.
+  std::vector<Observer*> observers;
   /// Told now and then; one call at a time.
   std::function<void(const Progress&)> progress;
 };
