@@ -49,14 +49,12 @@ void BatsimServer::begin(const NodeSet& machines) {
   calls_.clear();
 }
 
+// Of those that compute something.
 NodeSet BatsimServer::nodes_of(const NodeSet& machines) const {
   NodeSet nodes;
-  for_each_node(machines, [&](std::uint32_t id) {
-    const auto at = std::ranges::lower_bound(machines_, id);
-    if (at == machines_.end() || *at != id) return;  // one that computes nothing
-    const auto node = static_cast<std::uint32_t>(at - machines_.begin());
-    nodes.insert(node, node);
-  });
+  for (std::uint32_t node = 0; node < machines_.size(); ++node) {
+    if (machines.contains(machines_[node])) nodes.insert(node, node);
+  }
   return nodes;
 }
 

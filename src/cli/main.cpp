@@ -28,13 +28,13 @@
 
 int main(int argc, char** argv) {
   const ductile::Registry registry;
-  // In a simulation, and in the log of one, others may decide as well.
+  // In a simulation, and in the log of one, who is outside may decide as well.
   ductile::Registry simulated = registry;
   simulated.policies.push_back(ductile::batsim_policy());
   const auto add_commands = [&registry, &simulated](CLI::App& app) {
     ductile::add_simulate_command(app, simulated);
     ductile::add_workload_command(app);
-    ductile::add_policies_command(app, simulated);
+    ductile::add_policies_command(app, registry);
     ductile::add_policy_server_command(app, registry);
     ductile::add_report_command(app);
     ductile::add_replay_command(app, simulated);
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     ductile::add_power_command(app);
     ductile::add_update_command(app);
     ductile::add_resize_command(app);
-    ductile::add_completion_command(app, simulated);
+    ductile::add_completion_command(app, registry);
   };
   return ductile::run_program(
       {"ductile", "Ductile, an adaptive batch system for HPC clusters", add_commands}, argc, argv);
