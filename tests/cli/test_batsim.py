@@ -5,12 +5,15 @@ import contextlib
 import csv
 import itertools
 import json
+import re
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from conftest import RIGID_1000
+from conftest import RIGID_1000, ROOT
 
 zmq = pytest.importorskip("zmq", reason="python3-zmq is not installed: scripts/setup --dev")
 
@@ -136,6 +139,21 @@ def test_the_same_policy_outside_and_here_makes_the_same_schedule(ductile, tmp_p
     ductile.output("simulate", *arguments, "--policy", policy, "--out", tmp_path / "here")
     with scheduler(Backfill(policy == "easy")) as address:
         ductile.output("simulate", *arguments, "--batsim-scheduler", address, "--out", tmp_path / "outside")
+    assert jobs_of(tmp_path / "outside") == jobs_of(tmp_path / "here")
+
+
+def test_the_scheduler_of_the_guide_is_fcfs(ductile, tmp_path):
+    [program] = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guide/batsim.md").read_text(), re.DOTALL)
+    address = f"ipc://{tmp_path}/guide"
+    arguments = ["--trace", RIGID_1000, "--jobs", 100, "--quiet", "--json"]
+    guide = subprocess.Popen([sys.executable, "-c", program.replace("tcp://127.0.0.1:28000", address)])
+    try:
+        ductile.output("simulate", *arguments, "--batsim-scheduler", address, "--out", tmp_path / "outside")
+        assert guide.wait(timeout=30) == 0
+    finally:
+        guide.kill()
+        guide.wait()
+    ductile.output("simulate", *arguments, "--policy", "fcfs", "--out", tmp_path / "here")
     assert jobs_of(tmp_path / "outside") == jobs_of(tmp_path / "here")
 
 
