@@ -101,8 +101,8 @@ class ZmqChannel final : public BatsimChannel {
     const auto begin = Stopwatch::now();
     end_.send(text);
     while (true) {
-      std::array<zmq_pollitem_t, 2> items{{{end_.socket(), 0, ZMQ_POLLIN, 0},
-                                           {watch_.get(), 0, ZMQ_POLLIN, 0}}};
+      std::array<zmq_pollitem_t, 2> items{
+          {{end_.socket(), 0, ZMQ_POLLIN, 0}, {watch_.get(), 0, ZMQ_POLLIN, 0}}};
       zmq_poll(items.data(), static_cast<int>(items.size()), kLookAgain_ms);
       if (auto answer = end_.received()) return *std::move(answer);
       look();

@@ -21,8 +21,8 @@ class BatsimChannel {
 };
 
 struct ChannelSettings {
-  std::string endpoint;   // as ZeroMQ writes it: tcp://127.0.0.1:28000, ipc:///run/scheduler
-  Duration timeout{};     // how long an answer, or whoever is to answer, is waited for
+  std::string endpoint;  // as ZeroMQ writes it: tcp://127.0.0.1:28000, ipc:///run/scheduler
+  Duration timeout{};    // how long an answer, or whoever is to answer, is waited for
   const std::atomic<bool>* stop = nullptr;  // then no answer is waited for any longer
   std::function<void()> waiting{};          // told once, if nobody was there for a second
 };

@@ -73,7 +73,8 @@ std::optional<BatsimOrder> order_at(const JsonAt& event, Nodes nodes, Remarks& s
     const JsonAt requests = data.at("requests");
     for (const auto& [name, value] : requests.object().items()) {
       if (name == "consumed_energy") continue;
-      requests.fail(fmt::format("'{}' is not answered", printable(name)), "ask for consumed_energy");
+      requests.fail(fmt::format("'{}' is not answered", printable(name)),
+                    "ask for consumed_energy");
     }
     order.kind = Kind::energy;
     return order;
@@ -102,9 +103,9 @@ template <class Visit>
 Time each_event(const JsonAt& message, Time from, Visit visit) {
   const Time now = time_at(message.at("now"));
   if (now < from) {
-    message.at("now").fail(fmt::format("goes back in time, to {} s from {} s", seconds_text(now),
-                                       seconds_text(from)),
-                           "answer at the time of the question, or later");
+    message.at("now").fail(
+        fmt::format("goes back in time, to {} s from {} s", seconds_text(now), seconds_text(from)),
+        "answer at the time of the question, or later");
   }
   const JsonAt events = message.at("events");
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -212,8 +213,8 @@ BatsimMessage parse_batsim_message(std::string_view text, const std::string& fro
 
 void BatsimWriter::add(std::string_view at, std::string_view type, std::string_view data) {
   if (!events_.empty()) events_ += ',';
-  fmt::format_to(std::back_inserter(events_), R"({{"timestamp":{},"type":"{}","data":{}}})",
-                 at, type, data);
+  fmt::format_to(std::back_inserter(events_), R"({{"timestamp":{},"type":"{}","data":{}}})", at,
+                 type, data);
 }
 
 std::string BatsimWriter::take(std::string_view now) {

@@ -1,5 +1,5 @@
-// What Batsim (3.x and 4.x) and its schedulers say to each other: JSON texts, each with the time and
-// a list of events. docs/formats/batsim-protocol.md says what of it there is here.
+// What Batsim (3.x and 4.x) and its schedulers say to each other: JSON texts, each with the time
+// and a list of events. docs/formats/batsim-protocol.md says what of it there is here.
 #pragma once
 
 #include <cstdint>

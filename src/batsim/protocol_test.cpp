@@ -34,8 +34,8 @@ std::string complaint_about(const std::function<void()>& call) {
 
 TEST(BatsimReply, IsRead) {
   const BatsimReply reply =
-      reply_of(event("EXECUTE_JOB", R"({"job_id":"w0!4","alloc":"0-2 7","mapping":{"0":"0"}})") + "," +
-               event("REJECT_JOB", R"({"job_id":"w0!5"})", "10.25") + "," +
+      reply_of(event("EXECUTE_JOB", R"({"job_id":"w0!4","alloc":"0-2 7","mapping":{"0":"0"}})") +
+               "," + event("REJECT_JOB", R"({"job_id":"w0!5"})", "10.25") + "," +
                event("KILL_JOB", R"({"job_ids":["w0!1","w0!2"]})", "11") + "," +
                event("CALL_ME_LATER", R"({"timestamp":99.000001})", "11") + "," +
                event("QUERY", R"({"requests":{"consumed_energy":{}}})", "12.5"));
@@ -51,9 +51,10 @@ TEST(BatsimReply, IsRead) {
 }
 
 TEST(BatsimReply, LeavesOutAndCountsWhatChangesNoSchedule) {
-  const BatsimReply reply = reply_of(event("NOTIFY", R"({"type":"registration_finished"})") + "," +
-                                     event("SET_JOB_METADATA", R"({"job_id":"w0!1","metadata":""})") +
-                                     "," + event("NOTIFY", R"({"type":"x"})"));
+  const BatsimReply reply =
+      reply_of(event("NOTIFY", R"({"type":"registration_finished"})") + "," +
+               event("SET_JOB_METADATA", R"({"job_id":"w0!1","metadata":""})") + "," +
+               event("NOTIFY", R"({"type":"x"})"));
   EXPECT_TRUE(reply.orders.empty());
   EXPECT_EQ(reply.skipped, (Remarks{{"NOTIFY", 2}, {"SET_JOB_METADATA", 1}}));
 }
@@ -116,8 +117,7 @@ TEST(BatsimMessage, IsRead) {
   writer.add(Time{}, "JOB_SUBMITTED", R"({"job_id":"w0!8","job":{"res":1,"walltime":-1}})");
   writer.add(after_s(1.5), "JOB_COMPLETED",
              R"({"job_id":"w0!7","job_state":"COMPLETED_WALLTIME_REACHED"})");
-  writer.add(after_s(1.5), "NOTIFY",
-             R"({"type":"event_machine_unavailable","resources":"1 2"})");
+  writer.add(after_s(1.5), "NOTIFY", R"({"type":"event_machine_unavailable","resources":"1 2"})");
   writer.add(after_s(1.5), "NOTIFY", R"({"type":"no_more_static_job_to_submit"})");
   writer.add(after_s(1.5), "REQUESTED_CALL", "{}");
   writer.add(after_s(2), "SIMULATION_ENDS", "{}");

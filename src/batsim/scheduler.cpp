@@ -122,8 +122,7 @@ void BatsimScheduler::on_finish(Time now, const Core&) {
 void BatsimScheduler::exchange(Time now) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string text = channel_->ask(news_.take(now));
-  seconds_asked_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  seconds_asked_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ++questions_;
   BatsimReply reply = parse_batsim_reply(text, name_, now, nodes_);
   // None of them is before one of those that wait: it is asked when all are done.
@@ -320,10 +319,10 @@ void BatsimScheduler::execute(Pass& pass, const BatsimOrder& order) {
     return;
   }
   if (!pass.start(id, exactly(order.nodes.count()), {Why::outside}, {.on = &order.nodes})) {
-    fail(fmt::format("at {} s the scheduler starts job {} on nodes {}: {}",
-                     seconds_text(pass.now()), name, to_string(order.nodes),
-                     why_not(pass, id, order.nodes)),
-         "let it start jobs on nodes that are idle, of as many as they ask for");
+    fail(
+        fmt::format("at {} s the scheduler starts job {} on nodes {}: {}", seconds_text(pass.now()),
+                    name, to_string(order.nodes), why_not(pass, id, order.nodes)),
+        "let it start jobs on nodes that are idle, of as many as they ask for");
   }
   known.where = Known::Where::runs;
 }
@@ -335,8 +334,8 @@ std::string BatsimScheduler::why_not(const Pass& pass, JobId id, const NodeSet& 
     return fmt::format("it asks for {} nodes, and these are {}", spec.preferred, n);
   }
   if (!spec.size.contains(n)) {
-    return fmt::format("it may have {} to {} nodes, and these are {}", spec.size.min,
-                       spec.size.max, n);
+    return fmt::format("it may have {} to {} nodes, and these are {}", spec.size.min, spec.size.max,
+                       n);
   }
   for (const JobId other : pass.running()) {
     const NodeSet held = intersection(pass.job(other).holding.nodes, nodes);
@@ -353,12 +352,11 @@ void BatsimScheduler::kill(Pass& pass, const BatsimOrder& order) {
     const JobId id = find(name);
     const Known& known = known_[index(id)];
     if (known.where == Known::Where::waits && id_of(id, pass.job(id).spec) == name) {
-      fail(fmt::format("at {} s the scheduler kills job {}, which waits",
-                       seconds_text(pass.now()), name),
+      fail(fmt::format("at {} s the scheduler kills job {}, which waits", seconds_text(pass.now()),
+                       name),
            "let it reject that job");
     }
-    const bool runs =
-        known.where == Known::Where::runs && id_of(id, pass.job(id).spec) == name;
+    const bool runs = known.where == Known::Where::runs && id_of(id, pass.job(id).spec) == name;
     if (runs) killing.open.insert(id);
   }
   for (const JobId id : killing.open) {

@@ -23,9 +23,9 @@
 
 namespace ductile {
 
-/// Is Batsim for a scheduler: observes a run, tells what happens, and writes what it wants. Jobs are
-/// called "w0!NUMBER" there, and "w0!NUMBER#N" when they wait again for the Nth time; of jobs that
-/// adapt it knows the preferred size.
+/// Is Batsim for a scheduler: observes a run, tells what happens, and writes what it wants. Jobs
+/// are called "w0!NUMBER" there, and "w0!NUMBER#N" when they wait again for the Nth time; of jobs
+/// that adapt it knows the preferred size.
 ///
 /// What goes wrong ends the run as Ctrl-C does, so that its files are whole, and is thrown by
 /// `rethrow` afterwards.

@@ -67,12 +67,14 @@ std::shared_ptr<const Policy> outside() {
 }
 
 OutsideRun run_outside(const std::function<std::unique_ptr<BatsimChannel>(OutsideRun&)>& open,
-               SimulationSettings settings = small_settings(), Workload workload = small_workload()) {
+                       SimulationSettings settings = small_settings(),
+                       Workload workload = small_workload()) {
   OutsideRun run;
   const auto policy = outside();
   BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
   const std::atomic<bool> stop = false;
-  scheduler.begin("there", [&] { return open(run); }, std::make_shared<Workload>(workload), stop);
+  scheduler.begin(
+      "there", [&] { return open(run); }, std::make_shared<Workload>(workload), stop);
   settings.policy = policy;
   settings.stop = &scheduler.stop();
   settings.rules.check = true;
@@ -87,9 +89,10 @@ OutsideRun run_outside(const std::function<std::unique_ptr<BatsimChannel>(Outsid
   return run;
 }
 
-OutsideRun run_with(std::vector<std::string> answers, const SimulationSettings& settings = small_settings()) {
-  return run_outside(
-      [&](OutsideRun& run) { return std::make_unique<Said>(answers, run.asked); }, settings);
+OutsideRun run_with(std::vector<std::string> answers,
+                    const SimulationSettings& settings = small_settings()) {
+  return run_outside([&](OutsideRun& run) { return std::make_unique<Said>(answers, run.asked); },
+                     settings);
 }
 
 std::string at(const std::string& now, const std::string& events) {
@@ -107,11 +110,9 @@ using Begun = std::vector<std::pair<Time, std::string>>;
 Time after_s(double s) { return Time{seconds(s)}; }
 
 TEST(BatsimScheduler, HearsWhatHappensAndIsObeyed) {
-  const OutsideRun run = run_with({"",
-                            at("0", start("0", "w0!1", "1-3")),
-                            "",
-                            at("2", start("2", "w0!3", "0")),
-                            at("10", start("10", "w0!2", "0-3"))});
+  const OutsideRun run =
+      run_with({"", at("0", start("0", "w0!1", "1-3")), "", at("2", start("2", "w0!3", "0")),
+                at("10", start("10", "w0!2", "0-3"))});
   EXPECT_EQ(run.complaint, "");
   EXPECT_EQ(run.counts.jobs_over, 3u);
   EXPECT_EQ(run.starts.of.at(1), (Begun{{after_s(0), "1-3"}}));
@@ -149,8 +150,8 @@ TEST(BatsimScheduler, IsObeyedWhenItSaysSoAndIsNotAskedBefore) {
 TEST(BatsimScheduler, IsCalledKillsAndRejects) {
   const OutsideRun run = run_with({
       "",
-      at("0", start("0", "w0!1", "0-2") + "," +
-                  ask_for("0", "CALL_ME_LATER", R"({"timestamp":4})")),
+      at("0",
+         start("0", "w0!1", "0-2") + "," + ask_for("0", "CALL_ME_LATER", R"({"timestamp":4})")),
       at("1", ask_for("1", "REJECT_JOB", R"({"job_id":"w0!2"})")),
       at("2", start("2", "w0!3", "3") + "," + ask_for("2", "SET_JOB_METADATA", "{}")),
       at("4", ask_for("4", "KILL_JOB", R"({"job_ids":["w0!1"]})")),
@@ -173,9 +174,9 @@ TEST(BatsimScheduler, HearsOfWalltimesNodesAndJobsThatWaitAgain) {
   settings.kill_overrun = true;
   settings.node_events = {{after_s(3), NodeSet{{{0, 0}}}, Health::down},
                           {after_s(4), NodeSet{{{0, 0}}}, Health::up}};
-  const OutsideRun run = run_with({"", at("0", start("0", "w0!1", "0-2")), "", "", "",
-                            at("4", start("4", "w0!1#1", "0-2"))},
-                           settings);
+  const OutsideRun run = run_with(
+      {"", at("0", start("0", "w0!1", "0-2")), "", "", "", at("4", start("4", "w0!1#1", "0-2"))},
+      settings);
   ASSERT_GE(run.asked.size(), 6u);
   EXPECT_NE(run.asked[4].find(R"({"type":"event_machine_unavailable","resources":"0"})"),
             std::string::npos);
@@ -230,14 +231,14 @@ TEST(BatsimScheduler, IsToldHowMuchEnergyWasUsed) {
   SimulationSettings settings = small_settings();
   settings.platform.idle_w = 100;
   settings.platform.busy_w = 200;
-  const OutsideRun run = run_with({"", at("0", start("0", "w0!1", "0-2")), "",
-                            at("2", ask_for("2", "QUERY", R"({"requests":{"consumed_energy":{}}})"))},
-                           settings);
+  const OutsideRun run =
+      run_with({"", at("0", start("0", "w0!1", "0-2")), "",
+                at("2", ask_for("2", "QUERY", R"({"requests":{"consumed_energy":{}}})"))},
+               settings);
   EXPECT_EQ(run.complaint, "");
   ASSERT_GE(run.asked.size(), 5u);
-  EXPECT_EQ(run.asked[4],
-            R"({"now":2,"events":[{"timestamp":2,"type":"ANSWER","data":)"
-            R"({"consumed_energy":1400.000000}}]})");
+  EXPECT_EQ(run.asked[4], R"({"now":2,"events":[{"timestamp":2,"type":"ANSWER","data":)"
+                          R"({"consumed_energy":1400.000000}}]})");
 }
 
 TEST(BatsimScheduler, RefusesJobsThatItCannotTellApart) {
@@ -245,7 +246,8 @@ TEST(BatsimScheduler, RefusesJobsThatItCannotTellApart) {
   workload.jobs[1].name = 1;
   BatsimScheduler scheduler;
   const std::atomic<bool> stop = false;
-  EXPECT_THROW(scheduler.begin("there", {}, std::make_shared<Workload>(workload), stop), InputError);
+  EXPECT_THROW(scheduler.begin("there", {}, std::make_shared<Workload>(workload), stop),
+               InputError);
 }
 
 TEST(BatsimScheduler, DecidesInASimulationAlone) {
@@ -261,8 +263,9 @@ TEST(BatsimScheduler, ItsRunIsReplayedWithoutIt) {
   {
     BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
     const std::atomic<bool> stop = false;
-    scheduler.begin("there", [] { return std::make_unique<Served>("easy"); },
-                    std::make_shared<Workload>(workload), stop);
+    scheduler.begin(
+        "there", [] { return std::make_unique<Served>("easy"); },
+        std::make_shared<Workload>(workload), stop);
     SimulationSettings settings = small_settings();
     settings.policy = policy;
     settings.rules.record = true;

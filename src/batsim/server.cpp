@@ -22,11 +22,10 @@ BatsimServer::BatsimServer(std::shared_ptr<const Policy> policy, std::string fro
   const std::string what = policy_->portfolio() ? "that worlds can be looked ahead in"
                                                 : lacking(kOfBatsim, policy_->traits.needs);
   if (!what.empty() || policy_->is_outside) {
-    throw InputError(
-        {.field = "--policy"},
-        fmt::format("{} cannot decide in Batsim{}", policy_->traits.settings,
-                    what.empty() ? "" : fmt::format(": it lacks {}", what)),
-        "take one that only starts jobs, as easy");
+    throw InputError({.field = "--policy"},
+                     fmt::format("{} cannot decide in Batsim{}", policy_->traits.settings,
+                                 what.empty() ? "" : fmt::format(": it lacks {}", what)),
+                     "take one that only starts jobs, as easy");
   }
 }
 
@@ -60,9 +59,8 @@ NodeSet BatsimServer::nodes_of(const NodeSet& machines) const {
 
 NodeSet BatsimServer::machines_of(const NodeSet& nodes) const {
   NodeSet machines;
-  for_each_node(nodes, [&](std::uint32_t node) {
-    machines.insert(machines_[node], machines_[node]);
-  });
+  for_each_node(nodes,
+                [&](std::uint32_t node) { machines.insert(machines_[node], machines_[node]); });
   return machines;
 }
 
@@ -83,14 +81,14 @@ void BatsimServer::hear(const BatsimNews& news, Time now) {
       names_.push_back(news.job);
       ++jobs_;
       const std::string_view number = std::string_view(news.job).substr(news.job.find('!') + 1);
-      core_->apply(now, event::Submitted{
-                            .job = {.name = parse_number<std::uint64_t>(number).value_or(jobs_),
-                                    .user = news.user,
-                                    .submitted = now,
-                                    .walltime = news.walltime,
-                                    .size = exactly(news.size),
-                                    .preferred = news.size},
-                            .adaptive = std::nullopt});
+      core_->apply(
+          now, event::Submitted{.job = {.name = parse_number<std::uint64_t>(number).value_or(jobs_),
+                                        .user = news.user,
+                                        .submitted = now,
+                                        .walltime = news.walltime,
+                                        .size = exactly(news.size),
+                                        .preferred = news.size},
+                                .adaptive = std::nullopt});
       return;
     }
     case Kind::completed: {

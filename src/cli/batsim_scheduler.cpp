@@ -70,7 +70,8 @@ BatsimScheduler* ready_batsim(Matrix& matrix, bool is_shared, bool quiet) {
                        "a scheduler for Batsim cannot be told of orders of operators",
                        "leave --orders away");
     }
-    scheduler.begin(endpoint, [channel] { return open_channel(channel); }, result.workload, stop);
+    scheduler.begin(
+        endpoint, [channel] { return open_channel(channel); }, result.workload, stop);
     return result;
   };
   matrix.settings.rules.identities = true;

@@ -38,11 +38,11 @@ void serve(const ServerOptions& options, const Registry& registry) {
 void add_policy_server_command(CLI::App& app, const Registry& registry) {
   CLI::App& command = *app.add_subcommand("policy-server", "a policy as a scheduler for Batsim");
   const auto options = std::make_shared<ServerOptions>();
-  command.add_option("--policy", options->policy, "one that only starts jobs; see 'ductile policies'")
+  command
+      .add_option("--policy", options->policy, "one that only starts jobs; see 'ductile policies'")
       ->type_name("NAME[:parameter=value,...]")
       ->capture_default_str();
-  command
-      .add_option("--bind", options->endpoint, "where it listens, as ZeroMQ writes it")
+  command.add_option("--bind", options->endpoint, "where it listens, as ZeroMQ writes it")
       ->type_name("ENDPOINT")
       ->capture_default_str();
   command.add_flag("--again", options->again, "go on with the next simulation after the first one");

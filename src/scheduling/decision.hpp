@@ -152,8 +152,7 @@ struct PenCall {
 };
 
 constexpr std::array<std::string_view, 15> kVerbWords{
-    "start",   "resize",   "grant",     "deny",      "withdraw", "reserve", "tag",
-    "wake-by", "power-on", "power-off", "carry-out", "cancel",   "requeue", "suspend",
-    "reject"};
+    "start",    "resize",    "grant",     "deny",   "withdraw", "reserve", "tag",   "wake-by",
+    "power-on", "power-off", "carry-out", "cancel", "requeue",  "suspend", "reject"};
 
 }  // namespace ductile

@@ -669,7 +669,8 @@ bool Pass::can_start_with(JobId id, SizeRange range) const {
 
 bool Pass::start_on(JobId id, const NodeSet& nodes, SizeRange range, Reason reason) {
   const Nodes n = nodes.count();
-  if (!state_.rules.identities || n == 0 || nodes.parts.back().last >= platform().nodes) return false;
+  if (!state_.rules.identities || n == 0 || nodes.parts.back().last >= platform().nodes)
+    return false;
   if (!range.contains(n) || !can_start_with(id, exactly(n))) return false;
   const Job& its = job(id);
   const Time end = end_at(its, exactly(n));
@@ -1168,9 +1169,7 @@ bool Pass::reject(JobId id, Reason reason) {
   state_.dequeue(id, its);
   state_.decide(Decision::Kind::reject, id, reason);
   state_.retire(id);
-  return wrote([&] {
-    return PenCall{.verb = PenCall::Verb::reject, .job = id, .reason = reason};
-  });
+  return wrote([&] { return PenCall{.verb = PenCall::Verb::reject, .job = id, .reason = reason}; });
 }
 
 bool Pass::reserve(JobId id, Time planned, Reason reason) {

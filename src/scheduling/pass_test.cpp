@@ -488,8 +488,8 @@ TEST(StartOn, TakesExactlyTheseNodes) {
   stage.run(rigid(2, 10));  // 0 and 1
   const JobId id = stage.submit(rigid(3, 10));
   const NodeSet wanted = nodes({{3, 3}, {6, 7}});
-  const auto decisions = stage.close(
-      [&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(3), kReason, {.on = &wanted})); });
+  const auto decisions =
+      stage.close([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(3), kReason, {.on = &wanted})); });
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].after, holding({{3, 3}, {6, 7}}));
   EXPECT_EQ(stage.job(id).holding, holding({{3, 3}, {6, 7}}));
@@ -521,12 +521,12 @@ TEST(StartOn, NeedsIdleNodesOfTheRightNumberAndNoOtherSource) {
       sources.on = &on;
       return p.start(id, exactly(2), kReason, sources);
     };
-    EXPECT_FALSE(start(nodes({{1, 2}})));            // 1 is held
-    EXPECT_FALSE(start(nodes({{6, 7}})));            // 7 is down
-    EXPECT_FALSE(start(nodes({{7, 8}})));            // there is no 8
-    EXPECT_FALSE(start(nodes({{4, 4}})));            // one too few
-    EXPECT_FALSE(start(nodes({{4, 6}})));            // one too many
-    EXPECT_FALSE(start({}));                         // none
+    EXPECT_FALSE(start(nodes({{1, 2}})));              // 1 is held
+    EXPECT_FALSE(start(nodes({{6, 7}})));              // 7 is down
+    EXPECT_FALSE(start(nodes({{7, 8}})));              // there is no 8
+    EXPECT_FALSE(start(nodes({{4, 4}})));              // one too few
+    EXPECT_FALSE(start(nodes({{4, 6}})));              // one too many
+    EXPECT_FALSE(start({}));                           // none
     EXPECT_FALSE(start(nodes({{4, 5}}), {{}, true}));  // besides what comes
     const Cut cuts[] = {{victim, 1}};
     EXPECT_FALSE(start(nodes({{4, 5}}), {cuts}));

@@ -1,5 +1,5 @@
-// Policies that decide through Batsim's protocol: what they start, when and where, is what they start
-// without it.
+// Policies that decide through Batsim's protocol: what they start, when and where, is what they
+// start without it.
 //
 // DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
 #include <atomic>
@@ -82,8 +82,9 @@ TEST_P(OnlyStarts, AndStartsTheSameThroughTheProtocol) {
     const auto outside = registry.make("batsim");
     BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*outside).scheduler();
     const std::atomic<bool> stop = false;
-    scheduler.begin(text, [&] { return std::make_unique<InProcess>(registry.make(text)); },
-                    std::make_shared<Workload>(workload), stop);
+    scheduler.begin(
+        text, [&] { return std::make_unique<InProcess>(registry.make(text)); },
+        std::make_shared<Workload>(workload), stop);
     settings.policy = outside;
     settings.stop = &scheduler.stop();
     settings.rules.check = true;

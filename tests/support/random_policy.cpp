@@ -181,12 +181,12 @@ class Scribble {
       on.insert(first, first + below(n - on.count()));
     }
     const Nodes idle = pass_.idle();
-    const bool done = write("start on nodes", [&] {
-      return pass_.start(id, range, {Why::outside}, {.on = &on});
-    });
+    const bool done = write("start on nodes",
+                            [&] { return pass_.start(id, range, {Why::outside}, {.on = &on}); });
     if (!done) return;
     if (pass_.job(id).holding.nodes != on) throw std::logic_error("start on nodes: on others");
-    if (pass_.idle() != idle - on.count()) throw std::logic_error("start on nodes: other idle ones");
+    if (pass_.idle() != idle - on.count())
+      throw std::logic_error("start on nodes: other idle ones");
   }
 
   void reject() {
