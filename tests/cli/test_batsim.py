@@ -120,7 +120,8 @@ def in_turn(*answers):
     left = list(answers)
 
     def say(message):
-        return left.pop(0) if left else answer(message["now"])
+        said = left.pop(0) if left else answer(message["now"])
+        return said(message) if callable(said) else said
     return say
 
 
@@ -184,16 +185,20 @@ def test_what_the_scheduler_was_asked_is_told(ductile):
     assert "ductile: the scheduler was asked " in done.stderr
 
 
+def then(*events):
+    """That, as an answer at the time of the question."""
+    return lambda message: answer(message["now"], *events)
+
+
 FIRST = "w0!1"
 WRONG = {
-    "no JSON": (["what?"], "is no"),
+    "no JSON": (["what?"], "parse error at line 1, column 1"),
     "no object": (["[]"], "/: is no object"),
-    "a job that is not there": ([answer(0), answer(0, execute("w0!99999", [0]))],
+    "a job that is not there": ([answer(0), then(execute("w0!99999", [0]))],
                                 "names a job 'w0!99999', and none of that name was submitted"),
-    "nodes that are not there": ([answer(0), answer(0, execute(FIRST, [100000]))],
-                                 "there is no resource 100000"),
-    "too few nodes": ([answer(0), answer(0, execute(FIRST, []))], "is no set of resources"),
-    "time that goes back": ([answer(0), {"now": -1, "events": []}], "/now: is no number from 0"),
+    "nodes that are not there": ([answer(0), then(execute(FIRST, [100000]))], "there is no resource 100000"),
+    "no nodes": ([answer(0), then(execute(FIRST, []))], "is no set of resources"),
+    "time that goes back": ([answer(0), answer(0)], "/now: goes back in time, to 0 s from "),
     "a job that is registered": ([answer(0, ("REGISTER_JOB", {"job_id": "w0!x"}))],
                                  "a scheduler cannot submit jobs here"),
     "nodes that are switched": ([answer(0, ("SET_RESOURCE_STATE", {"resources": "0", "state": "1"}))],
