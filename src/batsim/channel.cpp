@@ -23,7 +23,7 @@ namespace {
 
 using Stopwatch = std::chrono::steady_clock;
 
-constexpr long kLookAgain_ms = 100;
+constexpr long kPollMilliseconds = 100;
 constexpr std::int64_t kLongestText = std::int64_t{256} << 20;
 
 struct EndContext {
@@ -103,7 +103,7 @@ class ZmqChannel final : public BatsimChannel {
     while (true) {
       std::array<zmq_pollitem_t, 2> items{
           {{end_.socket(), 0, ZMQ_POLLIN, 0}, {watch_.get(), 0, ZMQ_POLLIN, 0}}};
-      zmq_poll(items.data(), static_cast<int>(items.size()), kLookAgain_ms);
+      zmq_poll(items.data(), static_cast<int>(items.size()), kPollMilliseconds);
       if (auto answer = end_.received()) return *std::move(answer);
       look();
       if (is_gone_) {
@@ -160,7 +160,7 @@ class ZmqListener final : public BatsimListener {
   std::optional<std::string> next(const std::atomic<bool>& stop) override {
     while (!stop.load(std::memory_order_relaxed)) {
       zmq_pollitem_t item{end_.socket(), 0, ZMQ_POLLIN, 0};
-      zmq_poll(&item, 1, kLookAgain_ms);
+      zmq_poll(&item, 1, kPollMilliseconds);
       if (auto text = end_.received()) return text;
     }
     return std::nullopt;

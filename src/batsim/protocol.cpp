@@ -13,10 +13,10 @@ namespace ductile {
 namespace {
 
 // Further on the numbers of JSON do not tell microseconds apart, and nothing is scheduled.
-constexpr double kLatest_s = 1e12;
+constexpr double kLatestSeconds = 1e12;
 constexpr Nodes kMostResources = 100'000'000;
 
-Time time_at(const JsonAt& at) { return Time{seconds(at.number(0, kLatest_s))}; }
+Time time_at(const JsonAt& at) { return Time{seconds(at.number(0, kLatestSeconds))}; }
 
 NodeSet resources_at(const JsonAt& at, Nodes nodes) {
   const auto set = parse_node_set(at.text());
@@ -172,7 +172,7 @@ BatsimNews news_at(const JsonAt& event) {
     news.job = data.at("job_id").text();
     news.size = static_cast<Nodes>(job.at("res").whole(1, static_cast<double>(kMostResources)));
     // As Batsim has it: -1, or nothing, is none.
-    const double walltime = job.has("walltime") ? job.at("walltime").number(-1, kLatest_s) : -1;
+    const double walltime = job.has("walltime") ? job.at("walltime").number(-1, kLatestSeconds) : -1;
     news.walltime = walltime > 0 ? seconds(walltime) : Duration{};
     constexpr double kMostUsers = 4'294'967'295;
     const bool has_user = job.has("user") && job.at("user").value().is_number_unsigned();
