@@ -172,7 +172,8 @@ BatsimNews news_at(const JsonAt& event) {
     news.job = data.at("job_id").text();
     news.size = static_cast<Nodes>(job.at("res").whole(1, static_cast<double>(kMostResources)));
     // As Batsim has it: -1, or nothing, is none.
-    const double walltime = job.has("walltime") ? job.at("walltime").number(-1, kLatestSeconds) : -1;
+    const double walltime =
+        job.has("walltime") ? job.at("walltime").number(-1, kLatestSeconds) : -1;
     news.walltime = walltime > 0 ? seconds(walltime) : Duration{};
     constexpr double kMostUsers = 4'294'967'295;
     const bool has_user = job.has("user") && job.at("user").value().is_number_unsigned();
