@@ -2,10 +2,10 @@
 // InputError. A policy answers whatever Batsim says, and can read its own answer.
 //
 // Readers: src/batsim/protocol.cpp, src/batsim/server.cpp
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
