@@ -1,6 +1,7 @@
 // The program: `ductile COMMAND ...`.
 #include <CLI/CLI.hpp>
 
+#include "batsim/scheduler.hpp"
 #include "cli/check.hpp"
 #include "cli/completion.hpp"
 #include "cli/explain.hpp"
@@ -8,6 +9,7 @@
 #include "cli/nodes.hpp"
 #include "cli/orders.hpp"
 #include "cli/policies.hpp"
+#include "cli/policy_server.hpp"
 #include "cli/power.hpp"
 #include "cli/predict.hpp"
 #include "cli/program.hpp"
@@ -27,15 +29,18 @@
 
 int main(int argc, char** argv) {
   const ductile::Registry registry;
-  // A controller has no Python in its process.
-  ductile::Registry with_python;
-  with_python.outside.push_back(ductile::outside_python());
+  // In a simulation, and in the log of one, who is outside may decide as well; a controller has
+  // nobody else's code in its process.
+  ductile::Registry simulated = registry;
+  simulated.policies.push_back(ductile::batsim_policy());
+  simulated.outside.push_back(ductile::outside_python());
   const auto add_commands = [&](CLI::App& app) {
-    ductile::add_simulate_command(app, with_python);
+    ductile::add_simulate_command(app, simulated);
     ductile::add_workload_command(app);
     ductile::add_policies_command(app, registry);
+    ductile::add_policy_server_command(app, registry);
     ductile::add_report_command(app);
-    ductile::add_replay_command(app, with_python);
+    ductile::add_replay_command(app, simulated);
     ductile::add_run_command(app);
     ductile::add_serve_command(app, registry);
     ductile::add_submit_command(app);
@@ -43,7 +48,7 @@ int main(int argc, char** argv) {
     ductile::add_nodes_command(app);
     ductile::add_history_command(app, registry);
     ductile::add_check_command(app);
-    ductile::add_explain_command(app, with_python);
+    ductile::add_explain_command(app, simulated);
     ductile::add_predict_command(app);
     ductile::add_order_commands(app);
     ductile::add_reserve_command(app);

@@ -39,7 +39,10 @@ void print(const ReplayOptions& options, const Replayed& done) {
   std::cout << fmt::format(
       "{}: {} decisions of {} are the same, {}\n"
       "({} events, {} instants, {} pen calls)\n",
-      options.log, done.decisions, done.policy, options.folds ? "folded" : "asked again and folded",
+      options.log, done.decisions, done.policy,
+      done.asked      ? "asked again and folded"
+      : options.folds ? "folded"
+                      : "folded: who is outside cannot be asked again",
       done.events, done.instants, done.pen_calls);
 }
 

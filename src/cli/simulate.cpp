@@ -22,6 +22,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/array_job.hpp"
+#include "cli/batsim_scheduler.hpp"
 #include "cli/experiment.hpp"
 #include "cli/figure_options.hpp"
 #include "cli/found_runs.hpp"
@@ -65,6 +66,7 @@ struct SimulateOptions {
   LogOptions log;
   std::string variant;  // of an experiment
   std::vector<std::string> policies;
+  std::string batsim_scheduler, batsim_timeout_s;
   bool resample = false;
   std::uint64_t long_term_weeks = Resampling{}.long_term_weeks;
   Transform transform;
@@ -930,9 +932,11 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
     matrix.observers.push_back(&recorder.emplace(options.record));
   }
   if (caller && caller->observer) matrix.observers.push_back(caller->observer);
+  matrix.settings.stop = caller ? caller->stop : &stop_on_signal();
+  const BatsimScheduler* const outside =
+      ready_batsim(matrix, session.step != Step::all, options.quiet);
   if (!options.out.empty()) open_results(matrix, options, session);
   if (session.step == Step::ready) return {};
-  matrix.settings.stop = caller ? caller->stop : &stop_on_signal();
   matrix.progress = [&](const Progress& now) {
     progress.simulating(now, source.unix_start_time);
     if (caller && caller->progress) caller->progress();
@@ -961,6 +965,11 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);
   if (!options.quiet) tell_never_satisfied(summaries);
+  if (outside) {
+    std::cout.flush();
+    tell_batsim(*outside, options.quiet);
+    outside->rethrow();
+  }
   if (!options.quiet && !matrix.settings.stop->load()) tell_left(summaries);
 
   if (matrix.settings.stop->load()) {
@@ -1212,6 +1221,18 @@ void add_options(CLI::App& command, SimulateOptions& options) {
       ->type_name("NAME[:parameter=value,...]")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  auto* outside =
+      command
+          .add_option("--batsim-scheduler", options.batsim_scheduler,
+                      "a scheduler made for Batsim that listens there decides, of one run: as "
+                      "--policy batsim:endpoint=ENDPOINT")
+          ->type_name("ENDPOINT")
+          ->excludes("--policy");
+  command
+      .add_option("--batsim-timeout", options.batsim_timeout_s,
+                  "how long an answer of it, or that it comes, is waited for (s) [300]")
+      ->type_name("S")
+      ->needs(outside);
   add_world_options(command, options);
   CLI::Option* const seed = add_seed_option(command, options);
   command
@@ -1263,6 +1284,13 @@ void parse_texts(CLI::App& command, std::vector<std::string> texts) {
   command.parse(std::move(texts));
 }
 
+void set_policies(SimulateOptions& options) {
+  if (!options.batsim_scheduler.empty()) {
+    options.policies = {batsim_policy_text(options.batsim_scheduler, options.batsim_timeout_s)};
+  }
+  if (options.policies.empty()) options.policies = {"easy"};
+}
+
 // One matrix of an experiment, from options as "--name=value".
 std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant,
                                       const ResultsPlace& results, const Registry& registry,
@@ -1271,7 +1299,7 @@ std::vector<Summary> simulate_options(std::vector<std::string> texts, const std:
   SimulateOptions options;
   add_options(command, options);
   parse_texts(command, std::move(texts));
-  if (options.policies.empty()) options.policies = {"easy"};
+  set_policies(options);
   options.variant = variant;
   options.results = results;
   return simulate_command(options, registry, command, session);
@@ -1337,7 +1365,7 @@ Summary simulate_called(const CalledRun& run, const Registry& registry) {
   SimulateOptions options;
   add_options(command, options);
   parse_texts(command, run.options);
-  if (options.policies.empty()) options.policies = {"easy"};
+  set_policies(options);
   Session session;
   session.caller = &run;
   return simulate_command(std::move(options), registry, command, session).at(0);
@@ -1367,7 +1395,7 @@ void add_simulate_command(CLI::App& app, const Registry& registry) {
       if (!run_again(*again, command, simulate)) throw CLI::RuntimeError(1);
       return;
     }
-    if (options->policies.empty()) options->policies = {"easy"};
+    set_policies(*options);
     Session session;
     const auto run = [&] {
       if (experiment->empty()) {

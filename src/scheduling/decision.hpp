@@ -129,7 +129,8 @@ struct PenCall {
     carry_out,
     cancel,
     requeue,
-    suspend
+    suspend,
+    reject
   };
 
   Verb verb = Verb::start;
@@ -145,12 +146,13 @@ struct PenCall {
   std::vector<Delay> delays{};  // grant
   std::vector<Gain> gains{};    // carry_out
   Spread in{};                  // start, resize, grant: of which cells the idle nodes are
+  NodeSet on{};                 // start: exactly these nodes
 
   bool operator==(const PenCall&) const = default;
 };
 
-constexpr std::array<std::string_view, 14> kVerbWords{
-    "start",   "resize",   "grant",     "deny",      "withdraw", "reserve", "tag",
-    "wake-by", "power-on", "power-off", "carry-out", "cancel",   "requeue", "suspend"};
+constexpr std::array<std::string_view, 15> kVerbWords{
+    "start",    "resize",    "grant",     "deny",   "withdraw", "reserve", "tag",   "wake-by",
+    "power-on", "power-off", "carry-out", "cancel", "requeue",  "suspend", "reject"};
 
 }  // namespace ductile

@@ -667,7 +667,31 @@ bool Pass::can_start_with(JobId id, SizeRange range) const {
   return allowed.contains(range.min) && allowed.contains(range.max);
 }
 
+bool Pass::start_on(JobId id, const NodeSet& nodes, SizeRange range, Reason reason) {
+  const Nodes n = nodes.count();
+  if (!state_.rules.identities || n == 0 || nodes.parts.back().last >= platform().nodes)
+    return false;
+  if (!range.contains(n) || !can_start_with(id, exactly(n))) return false;
+  const Job& its = job(id);
+  const Time end = end_at(its, exactly(n));
+  if (n > idle(its, end, nullptr) || state_.idle.among(nodes) != nodes) return false;
+  if (!state_.cells.is_one() && !state_.cells.nodes(room(its, end)).contains(nodes)) return false;
+  if (state_.largest(its, n, 0, RequestId::none, -state_.booked_power_mw(end)) != n) return false;
+  Holding taken{n, nodes};
+  state_.idle.take(taken);
+  state_.queue.remove(id, its.spec);
+  state_.start(id, std::move(taken), reason);
+  return wrote([&] {
+    return PenCall{
+        .verb = PenCall::Verb::start, .job = id, .size = range, .reason = reason, .on = nodes};
+  });
+}
+
 bool Pass::start(JobId id, SizeRange range, Reason reason, const Sources& sources) {
+  if (sources.on) {
+    const bool alone = sources.cuts.empty() && !sources.incoming && !named(sources.in);
+    return alone && start_on(id, *sources.on, range, reason);
+  }
   if (sources.in != named(sources.in)) {
     return start(id, range, reason, {sources.cuts, sources.incoming});
   }
@@ -1138,6 +1162,16 @@ bool Pass::withdraw(ClaimId id, Reason reason) {
       [&] { return PenCall{.verb = PenCall::Verb::withdraw, .claim = id, .reason = reason}; });
 }
 
+bool Pass::reject(JobId id, Reason reason) {
+  if (!knows(id)) return false;
+  const Job& its = job(id);
+  if (its.status != Status::pending || its.claim != ClaimId::none) return false;
+  state_.dequeue(id, its);
+  state_.decide(Decision::Kind::reject, id, reason);
+  state_.retire(id);
+  return wrote([&] { return PenCall{.verb = PenCall::Verb::reject, .job = id, .reason = reason}; });
+}
+
 bool Pass::reserve(JobId id, Time planned, Reason reason) {
   if (!knows(id)) return false;
   Job& its = state_.jobs[id];
@@ -1211,7 +1245,8 @@ bool Pass::power_on(Nodes n, Reason reason) {
 }
 
 bool Pass::call(const PenCall& c) {
-  const Sources sources{c.cuts, c.incoming, c.in.empty() ? nullptr : &c.in};
+  const Sources sources{c.cuts, c.incoming, c.in.empty() ? nullptr : &c.in,
+                        c.on.empty() ? nullptr : &c.on};
   switch (c.verb) {
     case PenCall::Verb::start:
       return start(c.job, c.size, c.reason, sources);
@@ -1241,6 +1276,8 @@ bool Pass::call(const PenCall& c) {
       return stop(c.job, Stop::requeue, c.reason);
     case PenCall::Verb::suspend:
       return stop(c.job, Stop::suspend, c.reason);
+    case PenCall::Verb::reject:
+      return reject(c.job, c.reason);
   }
   return false;
 }

@@ -27,6 +27,8 @@ struct Sources {
   /// Of which cells the idle ones are: no more of each than this. Null: of any that the job may
   /// use, by the rules of `place`.
   const Spread* in = nullptr;
+  /// Of a start, which then has no other source: exactly these idle nodes. Needs identities.
+  const NodeSet* on = nullptr;
 };
 
 /// What a policy sees and does. Everything the pen writes is seen at once by the view.
@@ -343,6 +345,8 @@ class Pass {
   bool stoppable(JobId id, Stop how) const {
     return knows(id) && state_.is_free(job(id)) && state_.world_can_stop(job(id), how);
   }
+  /// A waiting job without a claim is over: it is never started.
+  bool reject(JobId id, Reason reason);
   /// Gives a claim, with its group, up: its nodes become idle, those still to come incoming.
   bool withdraw(ClaimId id, Reason reason);
   /// Says when a waiting job is planned to start. Explains, has no effect.
@@ -397,6 +401,7 @@ class Pass {
   std::optional<Plan> plan_growth(JobId id, SizeRange add, const Sources& sources,
                                   RequestId request) const;
   std::optional<Member> member(const Gain& gain) const;
+  bool start_on(JobId id, const NodeSet& nodes, SizeRange range, Reason reason);
   bool start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reason);
   /// Such a cut of cores gives these parts of the victim's nodes; none: it is not possible.
   std::vector<Part> kept_by(const Cut& cut) const;

@@ -480,5 +480,110 @@ TEST(Start, ThatNeedNotWaitMayBeGivenMoreLater) {
   EXPECT_EQ(stage.job(id).doing, Doing::resizing);
 }
 
+// --- Exact nodes, and rejections
+// -------------------------------------------------------------------
+
+TEST(StartOn, TakesExactlyTheseNodes) {
+  Stage stage;
+  stage.run(rigid(2, 10));  // 0 and 1
+  const JobId id = stage.submit(rigid(3, 10));
+  const NodeSet wanted = nodes({{3, 3}, {6, 7}});
+  const auto decisions =
+      stage.close([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(3), kReason, {.on = &wanted})); });
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].after, holding({{3, 3}, {6, 7}}));
+  EXPECT_EQ(stage.job(id).holding, holding({{3, 3}, {6, 7}}));
+  EXPECT_EQ(stage.idle(), 3u);
+  ASSERT_EQ(stage.core.pen_calls().size(), 1u);
+  EXPECT_EQ(stage.core.pen_calls()[0].on, wanted);
+}
+
+TEST(StartOn, IsFoldedOnTheSameNodes) {
+  Stage stage, folded;
+  const JobId id = stage.submit(rigid(2, 10));
+  folded.submit(rigid(2, 10));
+  const NodeSet wanted = nodes({{4, 5}});
+  const auto decisions =
+      stage.close([&](Pass& p) { p.start(id, exactly(2), kReason, {.on = &wanted}); });
+  const auto again = follow(folded.core, folded.now, true, stage.core.pen_calls());
+  EXPECT_EQ((std::vector<Decision>(again.begin(), again.end())), decisions);
+  EXPECT_EQ(fingerprint(folded.state()), fingerprint(stage.state()));
+}
+
+TEST(StartOn, NeedsIdleNodesOfTheRightNumberAndNoOtherSource) {
+  Stage stage;
+  stage.run(rigid(2, 10));  // 0 and 1
+  const JobId victim = stage.run(malleable({1, 2}, 2));
+  stage.tell(event::NodesChanged{nodes({{7, 7}}), Health::down});
+  const JobId id = stage.submit(rigid(2, 10));
+  stage.close([&](Pass& p) {
+    const auto start = [&](const NodeSet& on, Sources sources = {}) {
+      sources.on = &on;
+      return p.start(id, exactly(2), kReason, sources);
+    };
+    EXPECT_FALSE(start(nodes({{1, 2}})));              // 1 is held
+    EXPECT_FALSE(start(nodes({{6, 7}})));              // 7 is down
+    EXPECT_FALSE(start(nodes({{7, 8}})));              // there is no 8
+    EXPECT_FALSE(start(nodes({{4, 4}})));              // one too few
+    EXPECT_FALSE(start(nodes({{4, 6}})));              // one too many
+    EXPECT_FALSE(start({}));                           // none
+    EXPECT_FALSE(start(nodes({{4, 5}}), {{}, true}));  // besides what comes
+    const Cut cuts[] = {{victim, 1}};
+    EXPECT_FALSE(start(nodes({{4, 5}}), {cuts}));
+  });
+  EXPECT_TRUE(stage.core.pen_calls().empty());
+}
+
+TEST(StartOn, NeedsIdentities) {
+  Stage::Setup setup;
+  setup.rules.identities = false;
+  Stage stage(setup);
+  const JobId id = stage.submit(rigid(2, 10));
+  const NodeSet wanted = nodes({{4, 5}});
+  stage.close([&](Pass& p) { EXPECT_FALSE(p.start(id, exactly(2), kReason, {.on = &wanted})); });
+}
+
+TEST(StartOn, AMoldableJobHasAsManyAsItMay) {
+  Stage stage;
+  const JobId id = stage.submit(sized(JobType::moldable, {2, 4}, 3, 10));
+  const NodeSet one = nodes({{4, 4}}), four = nodes({{4, 7}});
+  stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.start(id, {1, 8}, kReason, {.on = &one}));
+    EXPECT_FALSE(p.start(id, exactly(3), kReason, {.on = &four}));
+    EXPECT_TRUE(p.start(id, {2, 4}, kReason, {.on = &four}));
+  });
+  EXPECT_EQ(stage.job(id).holding.count, 4u);
+}
+
+TEST(Reject, TheJobIsOver) {
+  Stage stage;
+  const JobId runs = stage.run(rigid(2, 10));
+  const JobId id = stage.submit(rigid(3, 10)), next = stage.submit(rigid(4, 10));
+  const auto decisions = stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.reject(runs, {Why::outside}));
+    EXPECT_FALSE(p.reject(JobId{17}, {Why::outside}));
+    EXPECT_TRUE(p.reject(id, {Why::outside}));
+    EXPECT_FALSE(p.knows(id));
+    EXPECT_EQ(p.first_pending(), next);
+    EXPECT_FALSE(p.reject(id, {Why::outside}));
+  });
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].kind, Decision::Kind::reject);
+  EXPECT_EQ(decisions[0].job, id);
+  EXPECT_EQ(decisions[0].reason.why, Why::outside);
+  EXPECT_FALSE(stage.tell(event::Ended{id, EndState::cancelled, false}));
+}
+
+TEST(Reject, NotOneWithAClaim) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId id = stage.submit(rigid(3, 10));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 5}};
+    EXPECT_TRUE(p.start(id, exactly(3), kReason, {cuts}));
+    EXPECT_FALSE(p.reject(id, {Why::outside}));
+  });
+}
+
 }  // namespace
 }  // namespace ductile

@@ -39,6 +39,9 @@ class Policy {
   /// `fair_share` are common to all policies: `Registry::make` sets them over what was passed.
   Traits traits;
   Wants wants;
+  /// Who decides is outside of this program, and nobody can ask him again: a replay folds what was
+  /// written (simulation/replay.hpp).
+  bool is_outside = false;
   /// Of a policy with several clocks (`Pass::wake_by`) the longest time between two of a kind: when
   /// it was woken and did nothing, it may do something at another one up to so much later. 0: who
   /// does nothing once will do nothing until something happens.

@@ -28,14 +28,16 @@ enum class Why : std::uint8_t {
   guest,              // cores of its nodes go to the guest `Reason::job`, or come back
   unused,             // switched off: these nodes were idle for long
   needed,             // switched on: `Reason::job` lacks nodes
+  outside,            // a scheduler outside of this program said so
 };
 
 /// The words of a reason, as files and commands write them.
-constexpr std::array<std::string_view, 16> kWhyWords{
+constexpr std::array<std::string_view, 17> kWhyWords{
     "in-order",   "backfilled", "shrunk-for", "dependency-expand",
     "hand-out",   "evolving",   "fairness",   "corridor",
     "ordered",    "draining",   "booked",     "resources",
-    "infeasible", "guest",      "unused",     "needed"};
+    "infeasible", "guest",      "unused",     "needed",
+    "outside"};
 
 constexpr std::string_view word(Why why) { return kWhyWords[static_cast<std::size_t>(why)]; }
 

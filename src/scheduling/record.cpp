@@ -690,6 +690,7 @@ std::string to_record(const PenCall& call) {
     });
   }
   if (!call.in.empty()) write_spread(out.word(kIn), call.in);
+  if (!call.on.empty()) out.word(kOn).nodes(call.on);
   for (std::size_t i = 0; i < call.gains.size(); ++i) {
     if (!call.gains[i].in.empty()) write_spread(out.word(kIn).number(i), call.gains[i].in);
     if (!call.gains[i].on.empty()) out.word(kOn).number(i).nodes(call.gains[i].on);
@@ -923,8 +924,9 @@ PenCall pen_call_from_record(std::string_view text) {
         its.on = in.nodes("nodes to start on");
       }
     }
-  } else if (in.read_if(kIn)) {
-    call.in = read_spread(in);
+  } else {
+    if (in.read_if(kIn)) call.in = read_spread(in);
+    if (in.read_if(kOn)) call.on = in.nodes("nodes to start on");
   }
   while (in.read_if(kEach)) {
     const auto place = in.number<std::size_t>("cut");

@@ -296,7 +296,7 @@ struct Any {
 
   PenCall pen_call() {
     PenCall call;
-    call.verb = of(PenCall::Verb::suspend);
+    call.verb = of(PenCall::Verb::reject);
     call.job = id<JobId>();
     call.other = id<JobId>();
     call.request = id<RequestId>();
@@ -318,6 +318,7 @@ struct Any {
       });
     } else {
       call.in = spread();
+      call.on = nodes();
     }
     return call;
   }
@@ -632,6 +633,8 @@ std::string_view expected(Why why) {
       return "unused";
     case Why::needed:
       return "needed";
+    case Why::outside:
+      return "outside";
   }
   return "";
 }
@@ -696,6 +699,8 @@ std::string_view expected(PenCall::Verb verb) {
       return "requeue";
     case Verb::suspend:
       return "suspend";
+    case Verb::reject:
+      return "reject";
   }
   return "";
 }

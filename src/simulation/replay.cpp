@@ -164,6 +164,8 @@ void Replay::make_cores() {
   if (make_ == nullptr) return;
   policy_ = policy(traits.settings);
   must_be_able(policy_->traits.needs);
+  if (policy_->is_outside) return;
+  done_.asked = true;
   asks_.emplace(platform, capabilities, rules, policy_->traits);
 }
 

@@ -18,6 +18,7 @@ namespace ductile {
 /// What a replay went through.
 struct Replayed {
   std::string policy;
+  bool asked = false;  // the policy, again; else the log was only folded
   std::uint64_t events = 0, instants = 0, pen_calls = 0, decisions = 0;
   Time last{};
 };
@@ -35,7 +36,7 @@ class ReplayWatcher {
 
 /// Replays a log twice at once: one core asks the policy, as the run did; another one folds the
 /// recorded pen calls and asks nobody, as a restarted controller would. Both must give the recorded
-/// decisions, byte for byte.
+/// decisions, byte for byte. A policy that is outside of this program is not asked.
 ///
 /// Throws `InputError` if the log was cut or altered, or is none; `RunError` if this build decides
 /// otherwise. `in` must be seekable: it is read from its beginning, and

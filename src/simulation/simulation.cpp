@@ -359,6 +359,8 @@ SimulationCounts World::run() {
   for (Observer* observer : observers_) observer->on_begin(core_);
   Wide held = 0;  // node-microseconds
   for (std::uint64_t instants = 0; counts_.jobs_over < jobs_.size(); ++instants) {
+    counts_.stopped = settings_.stop && settings_.stop->load(std::memory_order_relaxed);
+    if (counts_.stopped) break;
     const Time next = next_instant();
     if (next == kNever) break;
     held += Wide{core_.state().held} * (next - now_).count();
@@ -369,11 +371,7 @@ SimulationCounts World::run() {
       close();
       if (portfolio_) look_ahead();
     } while (agenda_.next() == now_ || next_submission() == now_ || may_pass_barrier());
-    if (instants % 4096 == 0) {
-      counts_.stopped = settings_.stop && settings_.stop->load(std::memory_order_relaxed);
-      if (counts_.stopped) break;
-      if (settings_.progress) settings_.progress(counts_.jobs_over, now_);
-    }
+    if (instants % 4096 == 0 && settings_.progress) settings_.progress(counts_.jobs_over, now_);
   }
   for (const JobId id : core_.state().running) pay_so_far(id);
   counts_.reconfiguration_node_s = static_cast<double>(paid_) / 1e6;

@@ -25,12 +25,12 @@ using Remarks = std::map<std::string, std::uint64_t>;
 /// Parses a JSON file. Throws InputError, also where an object says a name twice: of these only one
 /// would count.
 inline nlohmann::json parse_json(std::string_view text, const std::string& file) {
-  using Event = nlohmann::json::parse_event_t;
+  using Step = nlohmann::json::parse_event_t;
   std::vector<std::set<std::string>> names;  // of the objects that are open
-  const auto look = [&](int, Event event, nlohmann::json& value) {
-    if (event == Event::object_start) names.emplace_back();
-    if (event == Event::object_end) names.pop_back();
-    if (event == Event::key && !names.back().insert(value.get<std::string>()).second) {
+  const auto look = [&](int, Step step, nlohmann::json& value) {
+    if (step == Step::object_start) names.emplace_back();
+    if (step == Step::object_end) names.pop_back();
+    if (step == Step::key && !names.back().insert(value.get<std::string>()).second) {
       throw InputError({.file = file}, fmt::format("'{}' is there twice", value.get<std::string>()),
                        "write it once");
     }

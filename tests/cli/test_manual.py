@@ -11,7 +11,7 @@ from conftest import ROOT
 def test_every_command_and_function_has_a_page(ductile, tmp_path):
     subprocess.run([sys.executable, "-B", ROOT / "scripts/manual", ductile.program, "0.0.0", tmp_path],
                    check=True)
-    commands = re.findall(r"^  (\w+) ", ductile.output("--help").split("Subcommands:")[1], re.M)
+    commands = re.findall(r"^  ([\w-]+) ", ductile.output("--help").split("Subcommands:")[1], re.M)
     assert "run" in commands and "resize" in commands
     pages = {path.name for path in (tmp_path / "man1").iterdir()}
     assert pages == {"ductile.1"} | {f"ductile-{command}.1" for command in commands}

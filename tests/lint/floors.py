@@ -35,6 +35,7 @@ LIBRARIES = {
     "sqlite3.h": "SQLite::SQLite3",
     "toml++": "tomlplusplus::tomlplusplus",
     "zlib.h": "ZLIB::ZLIB",
+    "zmq.h": "ZMQ::ZMQ",
     "zstd.h": "PkgConfig::ZSTD",
 }
 # Tests may also use these, and std::stringstream and the like.

@@ -145,6 +145,8 @@ class Scribble {
       case 18:
       case 19:
         return carry_out();
+      case 20:
+        return below(3) == 0 ? reject() : start_on();
       case 22:
         return chosen_.stops ? stop() : impossible();
       default:
@@ -165,6 +167,35 @@ class Scribble {
     write(
         "start", [&] { return pass_.start(id, range, {Why::in_order}); }, must);
     if (must && pass_.idle() != idle - range.max) throw std::logic_error("start: other nodes");
+  }
+
+  // Exactly some nodes, of which some may not be idle or not be there.
+  void start_on() {
+    const std::vector<JobId> waiting = pending();
+    if (waiting.empty()) return;
+    const JobId id = any_of(waiting);
+    const SizeRange range = random_range(id);
+    NodeSet on;
+    for (Nodes n = between(range.min, range.max); on.count() < n && on.count() < 64;) {
+      const std::uint32_t first = below(std::uint64_t{pass_.platform().nodes} + 1);
+      on.insert(first, first + below(n - on.count()));
+    }
+    const Nodes idle = pass_.idle();
+    const bool done = write("start on nodes",
+                            [&] { return pass_.start(id, range, {Why::outside}, {.on = &on}); });
+    if (!done) return;
+    if (pass_.job(id).holding.nodes != on) throw std::logic_error("start on nodes: on others");
+    if (pass_.idle() != idle - on.count())
+      throw std::logic_error("start on nodes: other idle ones");
+  }
+
+  void reject() {
+    const std::vector<JobId> waiting = pending();
+    if (waiting.empty() || !chosen_.stops) return;
+    const JobId id = any_of(waiting);
+    write(
+        "reject", [&] { return pass_.reject(id, {Why::outside}); }, true);
+    refuse("reject", [&] { return pass_.reject(id, {Why::outside}); });
   }
 
   void start_with_cuts() {
