@@ -304,7 +304,9 @@ std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
     const OutsideText its = outside_text(text);
     const std::shared_ptr<Policy> policy = from->make(its.what, its.own);
     policy->traits.settings = std::string(text);
-    const auto table = common_parameters({.order = policy->traits.order});
+    const auto own_order = static_cast<std::size_t>(policy->traits.order);
+    const auto table =
+        common_parameters({.defaults = {{"order", std::string(kQueueOrderWords[own_order])}}});
     take_common(its.name, read_parameters(its.name, its.common, table), policy->traits);
     return policy;
   }
