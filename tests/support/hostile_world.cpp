@@ -1376,8 +1376,14 @@ void HostileWorld::check(const Decision& decision) {
     case Decision::Kind::power_off:
       return check_power(decision);
     case Decision::Kind::reject: {
-      require(truth(decision.job).rejected, name(decision.job) + " is rejected, and could run");
-      truth(decision.job).rejected = false;
+      Truth& job = truth(decision.job);
+      if (decision.reason.why == Why::outside) {  // the policy's own will
+        require(job.stage == Stage::waiting, name(decision.job) + " is rejected, and does not wait");
+        job.stage = Stage::over;
+      } else {
+        require(job.rejected, name(decision.job) + " is rejected, and could run");
+        job.rejected = false;
+      }
       return;
     }
   }
