@@ -30,6 +30,7 @@ std::shared_ptr<const Policy> random_policy(Draws& draws, std::uint32_t calls,
   RandomPolicy::Settings settings;
   settings.calls = calls;
   settings.shares = shares;
+  settings.names_nodes = can.moves;  // the same of jobs that run
   settings.draw_traits(draws);
   if (draws.chance(0.3)) settings.needed_resizes = std::min(can.resizes_per_job, 2U);
   return std::make_shared<RandomPolicy>(settings);

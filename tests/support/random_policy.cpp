@@ -172,7 +172,7 @@ class Scribble {
   // Exactly some nodes, of which some may not be idle or not be there.
   void start_on() {
     const std::vector<JobId> waiting = pending();
-    if (waiting.empty()) return;
+    if (waiting.empty() || !chosen_.names_nodes) return;
     const JobId id = any_of(waiting);
     const SizeRange range = random_range(id);
     NodeSet on;
@@ -496,10 +496,11 @@ RandomPolicy::RandomPolicy(const Settings& chosen)
                     (chosen.answers_requests ? '1' : '0') + ',' +
                     (chosen.start_size == StartSize::smallest ? '1' : '0') + ',' +
                     std::to_string(chosen.priority_period_s);
-  if (chosen.needed_resizes != 0 || chosen.shares) {
+  if (chosen.needed_resizes != 0 || chosen.shares || !chosen.names_nodes) {
     traits.settings += ',' + std::to_string(chosen.needed_resizes);
   }
-  if (chosen.shares) traits.settings += ",1";
+  if (chosen.shares || !chosen.names_nodes) traits.settings += chosen.shares ? ",1" : ",0";
+  if (!chosen.names_nodes) traits.settings += ",0";
   traits.multifactor = {.weight_age = 1000,
                         .weight_fairshare = 800,
                         .weight_size = 600,
@@ -545,6 +546,7 @@ std::shared_ptr<const Policy> test_policy(std::string_view text) {
   chosen.priority_period_s = number(100);
   if (!rest.empty()) chosen.needed_resizes = number(kEveryEvent);
   if (!rest.empty()) chosen.shares = number(1) != 0;
+  if (!rest.empty()) chosen.names_nodes = number(1) != 0;
   if (!rest.empty()) throw InputError("'" + std::string(text) + "' is no random policy", "");
   return std::make_shared<RandomPolicy>(chosen);
 }

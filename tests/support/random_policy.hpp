@@ -29,6 +29,7 @@ class RandomPolicy final : public Policy {
     std::uint32_t priority_period_s = 0;
     std::uint32_t needed_resizes = 0;  // of each job; not drawn by `draw_traits`
     bool shares = false;               // nodes, between jobs; likewise
+    bool names_nodes = true;           // on which jobs start, now and then; likewise
     /// Draws the traits: the four before that, and now and then fewer events that wake it.
     void draw_traits(Draws& draws);
   };
