@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policies/lending.hpp"
+#include "policies/registry.hpp"
 #include "support/world.hpp"
 
 namespace ductile {
@@ -150,6 +152,11 @@ TEST(Lend, MayTakeWholeSocketsOnly) {
     world.close();
     EXPECT_EQ(world.core.job(mate).pace, (whole ? Pace{4, 8} : Pace{2, 8}));
   }
+}
+
+// `tide:lend=on` lends on the terms that `lend` has by default.
+TEST(Lend, ItsDefaultsAreThoseOfLending) {
+  EXPECT_EQ(lending(Registry().parameters("lend")), Lending());
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct Lending {
 
   /// Starts a waiting job inside of others, if that pays; `at` as in `start_as_guest`.
   bool start_inside(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at) const;
+
+  bool operator==(const Lending&) const = default;
 };
 
 /// What these terms are by the parameters below.

@@ -85,6 +85,7 @@ TEST(Registry, APolicyHasDefaultsOfItsOwn) {
   EXPECT_EQ(make_policy("tide")->traits.order, QueueOrder::area);
   EXPECT_EQ(make_policy("tide:order=sjf")->traits.order, QueueOrder::sjf);
   EXPECT_EQ(make_policy("tide:order=fcfs")->traits.order, QueueOrder::fcfs);
+  EXPECT_EQ(make_policy("lend")->traits.order, QueueOrder::area);
   EXPECT_EQ(make_policy("lend")->traits.overdue.slack, 1);
   EXPECT_EQ(make_policy("lend:slack=3")->traits.overdue.slack, 3);
   for (const PolicyInfo& info : built_in_policies()) {

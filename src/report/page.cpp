@@ -148,6 +148,7 @@ OrderedJson json_of(const Comparison& comparison) {
     const PairedComparison& its = row.pairs;
     json["rows"].push_back({{"group", row.group},
                             {"key", row.column.key},
+                            {"pairs", its.pairs},
                             {"baseline", number_or_null(its.baseline)},
                             {"value", number_or_null(its.value)},
                             {"difference", number_or_null(its.difference)},

@@ -32,6 +32,7 @@ struct Sharing {
   std::uint32_t candidates = 100;  // only so many are looked at, those of the least penalty
   bool inside = true;              // a guest has to be believed to end before its mates do
   bool whole_sockets = true;       // are taken, where one may be; else any cores
+  bool operator==(const Sharing&) const = default;
 };
 
 /// A waiting job as a guest.

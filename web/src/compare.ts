@@ -76,7 +76,8 @@ const name = (data: PageData, group: number) => el("strong", {}, data.groups[gro
 function headline(data: PageData) {
   const comparison = comparisonOf(data);
   if (!comparison) return null;
-  const ratios = comparison.rows.filter(hasRatio);
+  const ratios = comparison.rows.filter(hasRatio).filter((row) => row.pairs > 0);
+  if (ratios.length === 0) return null;
   const key = ratios.find((row) => row.key === comparison.main)?.key ?? ratios[0]!.key;
   const column = columnFor(data, key);
   const rows = ratios.filter((row) => row.key === key);
@@ -139,7 +140,7 @@ function sentence(data: PageData): Child[] {
       );
     }
   } else if (rows.every((row) => row.low === null)) {
-    // One run each: a difference, but nobody knows how much of it is chance.
+    // A difference, but nobody knows how much of it is chance.
     if (sign * best.ratio < sign) {
       parts.push(
         name(data, best.group),
@@ -154,7 +155,7 @@ function sentence(data: PageData): Child[] {
         ` with ${change(best.ratio)}`,
       );
     }
-    parts.push(". From one run each nothing can be said about how sure that is.");
+    parts.push(". There are too few runs, or jobs in them, to say how sure that is.");
   } else if (rows.every((row) => row.verdict === "worse")) {
     parts.push(
       base,

@@ -101,6 +101,7 @@ export interface Drawn {
 export interface Difference {
   group: number;
   key: string; // of a Column
+  pairs: number; // of runs, or of jobs; 0: the runs have nothing in common
   baseline: number; // means
   value: number;
   difference: number; // value - baseline, with its 95 % interval (null: not known)
