@@ -313,6 +313,7 @@ TEST(BatsimServer, NeedsABeginning) {
   BatsimWriter writer;
   writer.add(Time{}, "JOB_SUBMITTED", R"({"job_id":"w0!a","job":{"res":2,"walltime":9}})");
   EXPECT_THROW((void)server.answer(writer.take("0")), InputError);
+  EXPECT_THROW((void)server.answer(R"({"now":0,"events":[]})"), InputError);
 }
 
 }  // namespace

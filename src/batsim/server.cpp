@@ -23,8 +23,8 @@ BatsimServer::BatsimServer(std::shared_ptr<const Policy> policy, std::string fro
                                                 : lacking(kOfBatsim, policy_->traits.needs);
   if (!what.empty() || policy_->is_outside) {
     throw InputError({.field = "--policy"},
-                     fmt::format("{} cannot decide in Batsim{}", policy_->traits.settings,
-                                 what.empty() ? "" : fmt::format(": it lacks {}", what)),
+                     fmt::format("{} cannot decide in Batsim: {}", policy_->traits.settings,
+                                 what.empty() ? "it is outside itself" : "it lacks " + what),
                      "take one that only starts jobs, as easy");
   }
 }
@@ -142,6 +142,7 @@ void BatsimServer::close(const BatsimMessage& message, BatsimWriter& answer) {
 
 std::string BatsimServer::answer(std::string_view text) {
   const BatsimMessage message = parse_batsim_message(text, from_);
+  if (message.news.empty()) need_beginning();
   for (const BatsimNews& news : message.news) hear(news, message.now);
   BatsimWriter answer;
   if (core_) close(message, answer);
