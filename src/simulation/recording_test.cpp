@@ -87,7 +87,7 @@ TEST(Recorder, OfARunThatWasStoppedEndsThere) {
   const std::atomic<bool> stop = true;
   settings.stop = &stop;
   std::string begun = kSmallLog;
-  begun.resize(begun.find("E 1000000"));
+  begun.resize(begun.find("E 0"));  // before the first instant
   EXPECT_EQ(record(small_workload(), settings), sealed_log(begun));
 }
 
