@@ -10,7 +10,6 @@
 namespace ductile {
 namespace {
 
-
 std::string partition_list(const Platform& platform) {
   std::vector<std::string> names;
   for (const Partition& each : platform.partitions) names.push_back(each.name);

@@ -82,7 +82,7 @@ class MostSlowdown {
 class MostSlowdowns {
  public:
   explicit MostSlowdowns(std::string_view text) : everybody_(text.substr(0, text.find('+'))) {
-    for (std::size_t at = text.find('+'), next = at; at != text.npos; at = next) {
+    for (std::size_t at = text.find('+'), next = at; at != std::string_view::npos; at = next) {
       next = text.find('+', at + 1);
       std::string_view bound = text.substr(at + 1, next - at - 1);
       const std::string_view name = next_part(bound, ':');

@@ -179,7 +179,8 @@ std::vector<Allocation> read_allocations(const std::filesystem::path& path) {
       std::string_view part = next_part(rest, ' ');
       NodeSet its = node_set(next_part(part, ':'), shared);
       const auto its_cores = parse_number<std::uint32_t>(part);
-      if (its.empty() || !its_cores) rows.fail(shared, "is no list of nodes with cores, as 0-3:12 7:4");
+      if (its.empty() || !its_cores)
+        rows.fail(shared, "is no list of nodes with cores, as 0-3:12 7:4");
       row.shared.push_back({std::move(its), *its_cores});
     }
     row.guest_nodes = node_set(rows.text(guest_nodes), guest_nodes);

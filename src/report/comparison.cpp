@@ -480,12 +480,11 @@ class Comparer {
     }
     if (!by_parts_) return;
     if (pairing.is_of_jobs) add(pairing.jobs);
-    add_effects(result_.classes, group, classes, pairing.is_of_jobs,
-                [&](const auto& key) {
-                  return PartEffect{.part = result_.job_classes.name(key.first, key.second),
-                                    .size_class = key.first,
-                                    .runtime_class = key.second};
-                });
+    add_effects(result_.classes, group, classes, pairing.is_of_jobs, [&](const auto& key) {
+      return PartEffect{.part = result_.job_classes.name(key.first, key.second),
+                        .size_class = key.first,
+                        .runtime_class = key.second};
+    });
     const std::size_t first = result_.users.size();
     add_effects(result_.users, group, users, pairing.is_of_jobs,
                 [](std::int64_t user) { return PartEffect{.part = fmt::format("{}", user)}; });

@@ -11,7 +11,7 @@ namespace ductile {
 namespace {
 
 constexpr Duration kSlowdownBound = whole_seconds(10);  // of slowdowns
-constexpr double kMostOfFigure = 1e12;          // of a figure, as in records
+constexpr double kMostOfFigure = 1e12;                  // of a figure, as in records
 
 /// The core as it is looked at: it keeps no records, and only the first jobs in the queue are
 /// there, all others are held.
@@ -41,7 +41,8 @@ Outlook outlook_of(const Lived& lived, const Core& core) {
     const Time end = its.end == kNever ? later(start, spec.walltime) : its.end;
     const Duration turned = std::max(end - spec.submitted, Duration{});
     turnaround += turned.count();
-    slowdown += std::max(1.0, to_seconds(turned) / to_seconds(std::max(spec.walltime, kSlowdownBound)));
+    slowdown +=
+        std::max(1.0, to_seconds(turned) / to_seconds(std::max(spec.walltime, kSlowdownBound)));
     if (!its.runs) longest = std::max(longest, start - spec.submitted);
   }
   const auto jobs = static_cast<double>(std::max<std::size_t>(lived.jobs.size(), 1));

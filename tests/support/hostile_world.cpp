@@ -1379,7 +1379,8 @@ void HostileWorld::check(const Decision& decision) {
     case Decision::Kind::reject: {
       Truth& job = truth(decision.job);
       if (decision.reason.why == Why::outside) {  // the policy's own will
-        require(job.stage == Stage::waiting, name(decision.job) + " is rejected, and does not wait");
+        require(job.stage == Stage::waiting,
+                name(decision.job) + " is rejected, and does not wait");
         job.stage = Stage::over;
       } else {
         require(job.rejected, name(decision.job) + " is rejected, and could run");
