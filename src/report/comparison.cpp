@@ -42,9 +42,10 @@ struct JobPair {
 // The jobs of two runs, by number.
 struct JobPairs {
   std::vector<JobPair> pairs{};
-  std::uint64_t left_out = 0;   // ran in one of the runs only
-  bool are_other = false;       // they have the same numbers, and are not the same jobs
-  bool came_otherwise = false;  // they are, but came at other times
+  std::uint64_t left_out = 0;    // ran in one of the runs only
+  bool are_other = false;        // they have the same numbers, and are not the same jobs
+  bool came_otherwise = false;   // they are, but came at other times
+  bool asked_otherwise = false;  // or asked for other times
 };
 
 // More than so many of a hundred jobs that differ are not those that a run has changed.
@@ -53,14 +54,22 @@ bool is_more_than_few(std::uint64_t some, std::size_t all) {
   return 100 * some > kFewOfHundred * all;
 }
 
+// The same job, whatever it asks for: what it does is the same, as far as that is known.
+bool is_same_job(const JobsCsvRow& a, const JobsCsvRow& b) {
+  if (a.size != b.size || a.user != b.user) return false;
+  return a.static_runtime && b.static_runtime ? a.static_runtime == b.static_runtime
+                                              : a.walltime == b.walltime;
+}
+
 JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<JobsCsvRow>& others) {
   JobPairs found;
-  std::uint64_t different = 0, moved = 0;
+  std::uint64_t different = 0, moved = 0, asked = 0;
   auto at = others.begin();
   for (const JobsCsvRow& row : baseline) {
     at = std::ranges::lower_bound(at, others.end(), row.job, {}, &JobsCsvRow::job);
     if (at == others.end() || at->job != row.job) continue;
-    if (at->size != row.size || at->walltime != row.walltime || at->user != row.user) ++different;
+    if (!is_same_job(*at, row)) ++different;
+    if (at->walltime != row.walltime) ++asked;
     if (at->submit != row.submit) ++moved;
     JobPair& pair = found.pairs.emplace_back();
     pair.submit = row.submit;
@@ -80,6 +89,7 @@ JobPairs pair_jobs(const std::vector<JobsCsvRow>& baseline, const std::vector<Jo
   found.are_other =
       is_more_than_few(different, found.pairs.size()) || 2 * found.pairs.size() < most;
   found.came_otherwise = is_more_than_few(moved, found.pairs.size());
+  found.asked_otherwise = is_more_than_few(asked, found.pairs.size());
   return found;
 }
 
@@ -109,17 +119,21 @@ void add_seed(std::vector<JobPair>& pairs, const std::vector<JobPair>& more) {
 struct Arrival {
   std::uint64_t job = 0, size = 0;
   Time submit{};
+  std::optional<Duration> runtime{};
   bool operator==(const Arrival&) const = default;
 };
 
 std::vector<Arrival> arrivals_of(const std::vector<JobsCsvRow>& rows) {
   std::vector<Arrival> arrivals;
-  for (const JobsCsvRow& row : rows) arrivals.push_back({row.job, row.size, row.submit});
+  for (const JobsCsvRow& row : rows) {
+    arrivals.push_back({row.job, row.size, row.submit, row.static_runtime});
+  }
   return arrivals;
 }
 
-// Most jobs of that number have the same size and come at the same time. (Not all need to: who
-// waits for others, or is killed, may come at another time in another run, or have no row.)
+// Most jobs of that number have the same size and run time, and come at the same time. (Not all
+// need to: who waits for others, or is killed, may come at another time in another run, or have no
+// row.)
 bool are_of_one_log(const std::vector<Arrival>& a, const std::vector<Arrival>& b) {
   std::size_t same = 0;
   auto at = b.begin();
@@ -444,7 +458,7 @@ class Comparer {
       add_parts(users, jobs, pairing.is_of_jobs, [](const JobPair& pair) { return pair.user; });
     };
     std::uint64_t left_out = 0;
-    bool came_otherwise = false;
+    bool came_otherwise = false, asked_otherwise = false;
     for (const SeedPair& seed : pairing.seeds) {
       JobPairs found = pair_jobs(jobs_of(*seed.of[0]), jobs_of(*seed.of[1]));
       if (found.are_other) {
@@ -456,6 +470,7 @@ class Comparer {
         return;
       }
       came_otherwise = came_otherwise || found.came_otherwise;
+      asked_otherwise = asked_otherwise || found.asked_otherwise;
       left_out += found.left_out;
       if (pairing.is_of_jobs) {
         add_seed(pairing.jobs, found.pairs);
@@ -472,6 +487,11 @@ class Comparer {
            fmt::format("its jobs came at other times than those of {} (another load, or jobs "
                        "that follow others): what differs may not be the policy alone.",
                        baseline().policy));
+    }
+    if (asked_otherwise) {
+      note(group, fmt::format("its jobs asked for other times than those of {}: what differs may "
+                              "not be the policy alone.",
+                              baseline().policy));
     }
     if (left_out > 0 && (pairing.is_of_jobs || by_parts_)) {
       note(group, fmt::format("{} job{} ran under either it or {} only, and {} compared.", left_out,

@@ -68,6 +68,7 @@ std::string title_of_run(const FigureQuantity& quantity) {
 
 std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
   std::vector<PolicyFiles> policies;
+  JobsFiles files;
   for (const RunPage& run : runs) {
     const auto same = std::ranges::find(policies, run.summary.policy, &PolicyFiles::policy);
     PolicyFiles& its = same == policies.end() ? policies.emplace_back() : *same;
@@ -83,8 +84,10 @@ std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
     }
     std::set<std::pair<std::uint64_t, Time>> guests;
     if (is_first && run.summary.guests > 0) guests = starts_of_guests(run.path);
-    for (const JobsCsvRow& row : read_jobs_csv(run.path / "jobs.csv").rows) {
-      if (!row.start || !row.end) continue;
+    // Those that the tables are of; of a run that was stopped nobody knows what its jobs would be.
+    if (run.summary.stopped) continue;
+    for (const JobsCsvRow& row : measured_jobs(*files.of(run.path / "jobs.csv"), run.summary)) {
+      if (!row.end) continue;
       if (is_first) ++its.first_jobs;
       its.jobs.push_back({.size = static_cast<double>(row.size),
                           .run_s = to_seconds(row.static_runtime.value_or(*row.end - *row.start)),
