@@ -116,6 +116,15 @@ struct Wrong {
 // A Python exception is set.
 struct Raised {};
 
+// A copy of a list, or null after an error: what Python does meanwhile does not change it.
+PyObject* items_of(PyObject* list, const char* message) {
+  PyObject* const fast = PySequence_Fast(list, message);
+  if (!fast) return nullptr;
+  PyObject* const copy = PySequence_Tuple(fast);
+  Py_DECREF(fast);
+  return copy;
+}
+
 template <class Function>
 PyObject* guarded(Function function) {
   try {
@@ -276,8 +285,8 @@ Reason reason_of(PyObject* word, PyObject* whom, Why usual, const ViewObject* vi
 std::vector<Cut> cuts_of(PyObject* object, const ViewObject* view) {
   std::vector<Cut> cuts;
   if (!object) return cuts;
-  const py::object fast = py::reinterpret_steal<py::object>(
-      PySequence_Fast(object, "cuts are a list of pairs (job, nodes)"));
+  const py::object fast =
+      py::reinterpret_steal<py::object>(items_of(object, "cuts are a list of pairs (job, nodes)"));
   if (!fast) throw Raised{};
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i) {
     PyObject* const pair = PySequence_Fast_GET_ITEM(fast.ptr(), i);
@@ -289,7 +298,11 @@ std::vector<Cut> cuts_of(PyObject* object, const ViewObject* view) {
   return cuts;
 }
 
-bool is_true(PyObject* object) { return object && PyObject_IsTrue(object) == 1; }
+bool is_true(PyObject* object) {
+  const int is = object ? PyObject_IsTrue(object) : 0;
+  if (is < 0) throw Raised{};
+  return is == 1;
+}
 
 // ---- Plans follow starts ------------------------------------------------------------------------
 
@@ -542,7 +555,7 @@ PyObject* do_carry_out(ViewObject* view, const Four& all) {
   const std::vector<Cut> cuts = cuts_of(all[0], view);
   std::vector<Gain> gains;
   const py::object list = py::reinterpret_steal<py::object>(
-      PySequence_Fast(all[1] ? all[1] : Py_None, "gains are a list of pairs (job, nodes)"));
+      items_of(all[1] ? all[1] : Py_None, "gains are a list of pairs (job, nodes)"));
   if (!list) throw Raised{};
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
     PyObject* const each = PySequence_Fast_GET_ITEM(list.ptr(), i);
@@ -626,8 +639,7 @@ PyObject* do_hand_out_idle(ViewObject* view, const Two& all) {
   Pass& pass = pass_of(view);
   std::vector<JobId> jobs;
   if (all[0]) {
-    const py::object list =
-        py::reinterpret_steal<py::object>(PySequence_Fast(all[0], "jobs are a list"));
+    const py::object list = py::reinterpret_steal<py::object>(items_of(all[0], "jobs are a list"));
     if (!list) throw Raised{};
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
       const JobId id = job_of(PySequence_Fast_GET_ITEM(list.ptr(), i), view);
@@ -649,8 +661,8 @@ PyObject* do_hand_out_idle(ViewObject* view, const Two& all) {
 constexpr Names<4> kCutsNames{"jobs", "nodes", "whom", "share"};
 PyObject* do_cuts_for(ViewObject* view, const Four& all) {
   const Pass& pass = pass_of(view);
-  const py::object list = py::reinterpret_steal<py::object>(
-      PySequence_Fast(all[0] ? all[0] : Py_None, "jobs are a list"));
+  const py::object list =
+      py::reinterpret_steal<py::object>(items_of(all[0] ? all[0] : Py_None, "jobs are a list"));
   if (!list) throw Raised{};
   const JobId whom = all[2] ? job_of(all[2], view) : JobId::none;
   std::vector<JobId> jobs;
