@@ -227,8 +227,8 @@ struct SeedPair {
 
 class Comparer {
  public:
-  Comparer(std::span<const RunPage> runs, std::size_t baseline, bool by_parts, JobsFiles files)
-      : by_parts_(by_parts), files_(std::move(files)) {
+  Comparer(std::span<const RunPage> runs, std::size_t baseline, bool by_parts, JobsFiles& files)
+      : by_parts_(by_parts), files_(files) {
     std::vector<Summary> summaries;
     for (const RunPage& run : runs) summaries.push_back(run.summary);
     columns_ = columns_for(summaries);
@@ -538,7 +538,7 @@ class Comparer {
   }
 
   bool by_parts_;
-  JobsFiles files_;
+  JobsFiles& files_;
   std::vector<Column> columns_{};
   std::vector<Group> groups_{};
   std::vector<Remark> remarks_{};

@@ -155,11 +155,8 @@ QuartileBox box_of(std::vector<double> values) {
 }
 
 Figure box_figure(const FigureQuantity& quantity, std::span<const PolicyFiles> policies,
-                  const Look& look) {
-  std::vector<Duration> runtimes;
-  for (const FigureJob& job : policies.front().jobs) runtimes.push_back(seconds(job.run_s));
-  const Classes times = runtime_classes(std::move(runtimes));
-  const Classes sizes = size_classes(policies.front().summaries.front().nodes);
+                  const JobClasses& classes, const Look& look) {
+  const Classes sizes = classes.sizes, times = classes.runtimes;
   Figure figure;
   figure.name = fmt::format("{}-by-class", quantity.name);
   figure.caption = fmt::format(
@@ -241,17 +238,19 @@ Figure box_figure(const FigureQuantity& quantity, std::span<const PolicyFiles> p
 
 }  // namespace
 
-std::vector<Figure> distribution_figures(std::span<const PolicyFiles> policies, const Look& look) {
+std::vector<Figure> distribution_figures(std::span<const PolicyFiles> policies,
+                                         std::size_t baseline, const Look& look) {
   const bool is_any =
       std::ranges::any_of(policies, [](const PolicyFiles& policy) { return !policy.jobs.empty(); });
   if (!is_any) return {};
+  const JobClasses classes = classes_of(policies[baseline]);
   std::vector<Figure> figures;
   for (const FigureQuantity& quantity : figure_quantities()) {
     if (quantity.of_job) figures.push_back(cdf_figure(quantity, policies, look));
   }
   for (const FigureQuantity& quantity : figure_quantities()) {
     if (!quantity.of_job || quantity.name == "turnaround") continue;
-    figures.push_back(box_figure(quantity, policies, look));
+    figures.push_back(box_figure(quantity, policies, classes, look));
   }
   return figures;
 }

@@ -37,10 +37,8 @@ std::string ratio_text(double ratio) {
 std::vector<Figure> ratio_figures(std::span<const PolicyFiles> policies, std::size_t baseline,
                                   const Look& look) {
   if (policies.size() < 2 || policies[baseline].jobs.empty()) return {};
-  std::vector<Duration> runtimes;
-  for (const FigureJob& job : policies[baseline].jobs) runtimes.push_back(seconds(job.run_s));
-  const Classes times = runtime_classes(std::move(runtimes));
-  const Classes sizes = size_classes(policies[baseline].summaries.front().nodes);
+  const JobClasses classes = classes_of(policies[baseline]);
+  const Classes sizes = classes.sizes, times = classes.runtimes;
   std::vector<Figure> figures;
   for (const FigureQuantity& quantity : figure_quantities()) {
     if (!quantity.of_job || quantity.name == "turnaround") continue;

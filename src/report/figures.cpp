@@ -15,7 +15,6 @@
 #include "base/error.hpp"
 #include "report/allocations_csv.hpp"
 #include "report/corridor_csv.hpp"
-#include "report/jobs_csv.hpp"
 #include "report/output_file.hpp"
 
 namespace ductile {
@@ -66,9 +65,8 @@ std::string title_of_run(const FigureQuantity& quantity) {
   return (quantity.of_job ? "mean " : "") + std::string(quantity.title);
 }
 
-std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
+std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs, JobsFiles& files) {
   std::vector<PolicyFiles> policies;
-  JobsFiles files;
   for (const RunPage& run : runs) {
     const auto same = std::ranges::find(policies, run.summary.policy, &PolicyFiles::policy);
     PolicyFiles& its = same == policies.end() ? policies.emplace_back() : *same;
@@ -90,7 +88,7 @@ std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
       if (!row.end) continue;
       if (is_first) ++its.first_jobs;
       its.jobs.push_back({.size = static_cast<double>(row.size),
-                          .run_s = to_seconds(row.static_runtime.value_or(*row.end - *row.start)),
+                          .run_s = to_seconds(class_runtime(row)),
                           .wait_s = to_seconds(row.waited),
                           .turnaround_s = to_seconds(row.turnaround),
                           .start_s = to_seconds(*row.start),
@@ -103,6 +101,12 @@ std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs) {
   return policies;
 }
 
+JobClasses classes_of(const PolicyFiles& policy) {
+  std::vector<Duration> runtimes;
+  for (const FigureJob& job : policy.jobs) runtimes.push_back(seconds(job.run_s));
+  return {size_classes(policy.summaries.front().nodes), runtime_classes(std::move(runtimes))};
+}
+
 std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, const Comparison& comparison,
                                 const Look& look) {
   std::vector<Figure> all;
@@ -112,7 +116,7 @@ std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, const Com
   add(main_figures(policies, look));
   add(comparison_figures(comparison, policies, look));
   add(series_figures(policies, look));
-  add(distribution_figures(policies, look));
+  add(distribution_figures(policies, comparison.baseline, look));
   add(ratio_figures(policies, comparison.baseline, look));
   add(day_figures(policies, look));
   add(resize_figures(policies, look));
@@ -122,12 +126,13 @@ std::vector<Figure> all_figures(std::span<const PolicyFiles> policies, const Com
 
 std::size_t write_figures(const fs::path& folder, std::span<const RunPage> runs, const Look& look,
                           std::size_t baseline) {
-  const std::vector<PolicyFiles> policies = read_policies(runs);
+  JobsFiles files;
+  const std::vector<PolicyFiles> policies = read_policies(runs, files);
   if (std::ranges::all_of(policies, [](const PolicyFiles& its) { return its.first.empty(); })) {
     throw InputError("there are no jobs.csv in the folders of these runs",
                      "write the runs anew, with --out");
   }
-  std::vector<Figure> figures = all_figures(policies, compare(runs, baseline, true), look);
+  std::vector<Figure> figures = all_figures(policies, compare(runs, baseline, true, files), look);
   // Names of policies that are not the same may be as names of files.
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);

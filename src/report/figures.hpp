@@ -11,6 +11,8 @@
 
 #include "metrics/summary.hpp"
 #include "report/comparison.hpp"
+#include "report/job_classes.hpp"
+#include "report/jobs_csv.hpp"
 #include "report/page.hpp"
 #include "report/plot.hpp"
 #include "report/resizes_csv.hpp"
@@ -59,7 +61,9 @@ struct PolicyFiles {
 
 /// Reads them; runs without a jobs.csv have their main figures alone. Throws InputError where a
 /// file is damaged.
-std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs);
+std::vector<PolicyFiles> read_policies(std::span<const RunPage> runs, JobsFiles& files);
+/// Those of its jobs: pictures by class have the baseline's.
+JobClasses classes_of(const PolicyFiles& policy);
 
 /// One figure that is not drawn yet.
 struct Figure {
@@ -75,7 +79,8 @@ struct Figure {
 /// How much of the machine was in use, how many jobs waited, and what was drawn, over time.
 std::vector<Figure> series_figures(std::span<const PolicyFiles> policies, const Look& look);
 /// How wait, turnaround and bounded slowdown are distributed, over all jobs, and by classes.
-std::vector<Figure> distribution_figures(std::span<const PolicyFiles> policies, const Look& look);
+std::vector<Figure> distribution_figures(std::span<const PolicyFiles> policies,
+                                         std::size_t baseline, const Look& look);
 /// Against the baseline: by how much figures differ, and which users gain and lose, with 95 %
 /// intervals. The policies are its groups.
 std::vector<Figure> comparison_figures(const Comparison& comparison,

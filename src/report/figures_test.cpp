@@ -65,7 +65,7 @@ TEST(Figure, SlowdownIsBounded) {
 TEST(Figure, DistributionsHaveAStepForEachValue) {
   const std::vector<PolicyFiles> policies{
       policy("a,b", {job(0, 30, 1), job(0, 30, 1), job(60, 30, 2), job(5, 30, 4)})};
-  const std::vector<Figure> figures = distribution_figures(policies, {});
+  const std::vector<Figure> figures = distribution_figures(policies, 0, {});
   EXPECT_EQ(named(figures, "cdf-wait").csv,
             "policy,wait_s,share\n\"a,b\",0,0.5\n\"a,b\",5,0.75\n\"a,b\",60,1\n");
   EXPECT_EQ(named(figures, "wait-by-class").csv,
@@ -80,7 +80,7 @@ TEST(Figure, LargeDistributionsAreThinnedOut) {
   std::vector<FigureJob> jobs;
   for (int i = 0; i < 30'000; ++i) jobs.push_back(job(std::max(0, i - 9'999), 30, 1));
   const std::vector<PolicyFiles> policies{policy("a", std::move(jobs))};
-  const std::string csv = named(distribution_figures(policies, {}), "cdf-wait").csv;
+  const std::string csv = named(distribution_figures(policies, 0, {}), "cdf-wait").csv;
   const auto lines = std::ranges::count(csv, '\n');
   EXPECT_GT(lines, 500);
   EXPECT_LT(lines, 1'100);
@@ -113,7 +113,8 @@ TEST(Figure, MainFiguresHaveIntervalsOverSeeds) {
 
 TEST(Figure, AllAreMadeOfTheFilesOfARun) {
   const RunPage run = resizing_run();
-  const std::vector<PolicyFiles> policies = read_policies({&run, 1});
+  JobsFiles files;
+  const std::vector<PolicyFiles> policies = read_policies({&run, 1}, files);
   const std::vector<Figure> figures = all_figures(policies, Comparison{}, {});
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
@@ -270,7 +271,8 @@ TEST(Figure, TooManyBarsAreDrawnAsOccupancy) {
       file << "1," << i << ',' << i + 1 << ",2,0 2,2,in-order,,,\n";
     }
   }
-  const Figure figure = gantt_figures(read_policies({&run, 1}), {}).at(0);
+  JobsFiles files;
+  const Figure figure = gantt_figures(read_policies({&run, 1}, files), {}).at(0);
   EXPECT_THAT(figure.caption, HasSubstr("8000 of them, too many"));
   EXPECT_EQ(figure.csv, "from_s,until_s,first_node,last_node,share\n0,4000,0,0,1\n0,4000,2,2,1\n");
 }
@@ -279,7 +281,8 @@ TEST(Figure, WithoutNodesTheirShareIsDrawn) {
   SimulationSettings settings = small_settings();
   settings.rules.identities = false;
   const RunPage run = run_page("counts", small_workload(), settings);
-  const Figure figure = gantt_figures(read_policies({&run, 1}), {}).at(0);
+  JobsFiles files;
+  const Figure figure = gantt_figures(read_policies({&run, 1}, files), {}).at(0);
   EXPECT_THAT(figure.caption, HasSubstr("Which ones was not followed"));
   EXPECT_THAT(figure.csv, HasSubstr("0,1.95,0,3,0.75\n"));
 }

@@ -156,26 +156,27 @@ Guest MateFinder::guest(JobId id, std::uint16_t efficiency, std::uint32_t of) co
   return guest;
 }
 
-std::uint16_t MateFinder::efficiency_beside(Bound bound, const Candidate& candidate) const {
-  std::uint16_t least = pass_.contention().of(bound, candidate.bound);
-  for (const Bound other : candidate.beside) {
-    least = std::min(least, pass_.contention().of(bound, other));
+std::uint16_t MateFinder::beside_all(Bound bound, std::span<const Bound> others,
+                                     std::uint16_t efficiency) const {
+  for (const Bound other : others) {
+    efficiency = std::min(efficiency, pass_.contention().of(bound, other));
   }
-  return least;
+  return efficiency;
+}
+
+std::uint16_t MateFinder::efficiency_beside(Bound bound, const Candidate& candidate) const {
+  return beside_all(bound, candidate.beside, pass_.contention().of(bound, candidate.bound));
 }
 
 Wide MateFinder::speed(const Candidate& its, const Guest& guest) const {
-  std::uint16_t left = pass_.contention().of(its.bound, pass_.job(guest.job).spec.bound);
-  for (const Bound other : its.beside)
-    left = std::min(left, pass_.contention().of(its.bound, other));
-  return Wide{its.nodes} * std::min(its.has - guest.cores, its.cores) * left;
+  const Bound bound = pass_.job(guest.job).spec.bound;
+  return Wide{its.nodes} * std::min(its.has - guest.cores, its.cores) *
+         beside_all(its.bound, its.beside, pass_.contention().of(its.bound, bound));
 }
 
 Wide MateFinder::speed(const Candidate& its) const {
-  std::uint16_t left = kPerMille;
-  for (const Bound other : its.beside)
-    left = std::min(left, pass_.contention().of(its.bound, other));
-  return Wide{its.nodes} * std::min(its.has, its.cores) * left;
+  return Wide{its.nodes} * std::min(its.has, its.cores) *
+         beside_all(its.bound, its.beside, kPerMille);
 }
 
 MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {

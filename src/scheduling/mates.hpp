@@ -146,7 +146,10 @@ class MateFinder {
   /// in thousandths of cores.
   Wide speed(const Candidate& candidate, const Guest& guest) const;
   Wide speed(const Candidate& candidate) const;
-  /// What a job so bound does beside a candidate and its guests, per mille.
+  /// What a job so bound still does beside all of these, of so much, per mille.
+  std::uint16_t beside_all(Bound bound, std::span<const Bound> others,
+                           std::uint16_t efficiency) const;
+  /// The same beside a candidate and its guests.
   std::uint16_t efficiency_beside(Bound bound, const Candidate& candidate) const;
   /// Has it enough cores, also for its own processes, and does the guest lose no more by it than is
   /// said?
