@@ -121,8 +121,9 @@ class Watcher final : public Observer {
   void on_close(Time, const Core&) override { failing_ = false; }
   void on_end(Time now, JobId id, const WorkloadJob&, EndState state, bool,
               const Core& core) override {
-    if (now_of_[index(id)] == kNone) return;  // rejected
+    if (now_of_[index(id)] == kNone) return;  // rejected before it started, also after a requeue
     Seen& seen = of(id);
+    now_of_[index(id)] = kNone;
     seen.over = true;
     seen.rests = false;
     seen.end = now;
