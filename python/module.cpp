@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -125,9 +126,30 @@ class Given {
 
 constexpr double kMost = 4e9;  // of what is counted by 32 bits
 
-ReadyWorkload workload_from_columns(const py::dict& columns, Nodes nodes,
-                                    std::uint32_t cores_per_node, const std::string& name,
+// Each job has a number of its own.
+void check_numbers(const std::vector<WorkloadJob>& jobs) {
+  std::unordered_set<std::uint64_t> seen;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (seen.insert(jobs[i].name).second) continue;
+    throw InputError({.field = fmt::format("number[{}]", i)},
+                     fmt::format("{} is there twice", jobs[i].name),
+                     "give each job a number of its own");
+  }
+}
+
+// Of the machine.
+constexpr std::int64_t kMostNodes = 1 << 24, kMostCores = 1 << 20;
+std::uint32_t machine_number(const char* name, std::int64_t value, std::int64_t most) {
+  if (value >= 1 && value <= most) return static_cast<std::uint32_t>(value);
+  throw InputError({.field = name}, fmt::format("{} is not possible", value),
+                   fmt::format("give a whole number from 1 to {}", most));
+}
+
+ReadyWorkload workload_from_columns(const py::dict& columns, std::int64_t nodes_of_machine,
+                                    std::int64_t cores, const std::string& name,
                                     bool extends_walltime) {
+  const Nodes nodes = machine_number("nodes_of_machine", nodes_of_machine, kMostNodes);
+  const std::uint32_t cores_per_node = machine_number("cores_per_node", cores, kMostCores);
   constexpr std::array kNames{"number", "submit", "runtime", "walltime", "nodes",
                               "user",   "group",  "min",     "max",      "priority"};
   for (const auto& [key, value] : columns) {
@@ -210,6 +232,7 @@ ReadyWorkload workload_from_columns(const py::dict& columns, Nodes nodes,
     }
     workload->jobs.push_back(job);
   }
+  if (number.is_there()) check_numbers(workload->jobs);
   std::ranges::stable_sort(workload->jobs, {}, &WorkloadJob::submit);
   return {std::move(workload), nodes, cores_per_node, {}};
 }
@@ -409,7 +432,11 @@ py::tuple simulate_run(std::vector<std::string> options, const ReadyWorkload* wo
   return py::make_tuple(to_json(summary), rows.columns());
 }
 
-std::string explain_job(const std::string& log, std::uint64_t job, bool as_json) {
+std::string explain_job(const std::string& log, std::int64_t number, bool as_json) {
+  if (number < 0) {
+    throw InputError({log}, fmt::format("it has no job {}", number), "name another one");
+  }
+  const auto job = static_cast<std::uint64_t>(number);
   const py::gil_scoped_release free;
   Explainer explainer(job, simulated_time);
   fold(*open_log(log), log, explainer);

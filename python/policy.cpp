@@ -243,6 +243,13 @@ Nodes nodes_of(PyObject* object) {
   return static_cast<Nodes>(value);
 }
 
+// That a job has while it runs.
+Nodes some_nodes_of(PyObject* object) {
+  const Nodes n = nodes_of(object);
+  if (n == 0) throw Wrong{"a job runs on 1 node at least"};
+  return n;
+}
+
 // A number of nodes, or a pair: from so many to so many.
 SizeRange size_of(PyObject* object) {
   if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 2) return exactly(nodes_of(object));
@@ -493,10 +500,12 @@ PyObject* do_stop(ViewObject* view, const Three& all) {
   const JobId id = job_of(all[0], view);
   const auto how = static_cast<Stop>(word_of(all[1], kStopWords));
   if (!pass.stop(id, how, reason_of(all[2], nullptr, Why::resources, view))) {
-    throw Wrong{"job " + name_of(pass, id) +
-                " cannot be stopped so now: it does not run, something "
-                "is under way, or the world cannot " +
-                std::string(kStopWords[index(how)])};
+    const Job& its = pass.job(id);
+    const std::string why = its.status != Status::running  ? "it does not run"
+                            : its.doing != Doing::nothing ? "a decision about it is under way"
+                                                          : "this world cannot do that";
+    throw Wrong{"job " + name_of(pass, id) + ": no " + std::string(kStopWords[index(how)]) +
+                " now: " + why};
   }
   plans_end(view);
   return done();
@@ -673,7 +682,7 @@ PyObject* do_cuts_for(ViewObject* view, const Four& all) {
     jobs.push_back(id);
     extra += extra_for(pass, id, whom);
   }
-  const Nodes need = nodes_of(all[1]);
+  const Nodes need = some_nodes_of(all[1]);
   if (extra < need) Py_RETURN_NONE;
   const auto share = all[3] ? static_cast<Share>(word_of(all[3], kShareWords)) : Share::in_turn;
   return list_of(cuts_for(pass, jobs, need, share, whom), [&](const Cut& cut) {
@@ -738,7 +747,7 @@ PyObject* do_shadow(ViewObject* view, const Two& all) {
   const JobId id = job_of(all[0], view);
   TimelineObject* const its = timeline_object(view);
   const py::object owner = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(its));
-  reserve(its, id, all[1] ? std::optional(nodes_of(all[1])) : std::nullopt, std::nullopt);
+  reserve(its, id, all[1] ? std::optional(some_nodes_of(all[1])) : std::nullopt, std::nullopt);
   return py::object(owner).release().ptr();
 }
 
@@ -757,7 +766,7 @@ PyObject* plan_earliest(TimelineObject* self, const Three& all) {
   Plan& plan = true_plan(self);
   const Pass& pass = pass_of(self->view);
   const JobId id = job_of(all[0], self->view);
-  const Nodes n = all[1] ? nodes_of(all[1]) : pass.start_need(id).nodes;
+  const Nodes n = all[1] ? some_nodes_of(all[1]) : pass.start_need(id).nodes;
   const Time after = all[2] ? time_of(all[2]) : pass.now();
   return seconds_object(plan.timeline.earliest(pass.demand(id, n), pass.estimate(id, n),
                                                std::max(after, pass.job(id).not_before)));
@@ -765,7 +774,7 @@ PyObject* plan_earliest(TimelineObject* self, const Three& all) {
 
 PyObject* plan_reserve(TimelineObject* self, const Three& all) {
   return seconds_object(reserve(self, job_of(all[0], self->view),
-                                all[1] ? std::optional(nodes_of(all[1])) : std::nullopt,
+                                all[1] ? std::optional(some_nodes_of(all[1])) : std::nullopt,
                                 all[2] ? std::optional(time_of(all[2])) : std::nullopt));
 }
 
@@ -791,7 +800,7 @@ PyObject* plan_fits_now(TimelineObject* self, const Two& all) {
   Plan& plan = true_plan(self);
   const Pass& pass = pass_of(self->view);
   const JobId id = job_of(all[0], self->view);
-  const Nodes n = all[1] ? nodes_of(all[1]) : pass.start_need(id).nodes;
+  const Nodes n = all[1] ? some_nodes_of(all[1]) : pass.start_need(id).nodes;
   return truth(fits_now(plan, pass, id, n, pass.estimate(id, n)));
 }
 
@@ -1325,17 +1334,31 @@ PyGetSetDef timeline_attributes[] = {
 
 // ---- The policy ---------------------------------------------------------------------------------
 
-// Where the innermost frame of a traceback is.
-Place place_of(const py::object& trace, const std::string& policy) {
+// What an exception says of itself; one that raises instead says nothing.
+std::string words_of(const py::error_already_set& error) {
+  try {
+    return py::cast<std::string>(py::str(error.value()));
+  } catch (const py::error_already_set&) {
+    return "(its __str__ raised something itself)";
+  }
+}
+
+// Where it is to be mended: the innermost frame of its traceback that is of a file; of an error of
+// syntax, where that is.
+Place place_of(const py::error_already_set& error, const std::string& policy) {
   Place place{.field = policy};
-  py::object at = trace;
-  while (at && !at.is_none()) {
-    const py::object next = at.attr("tb_next");
-    if (next.is_none()) {
-      place.line = py::cast<std::uint64_t>(at.attr("tb_lineno"));
-      place.file = py::cast<std::string>(at.attr("tb_frame").attr("f_code").attr("co_filename"));
-    }
-    at = next;
+  if (error.matches(PyExc_SyntaxError) && py::isinstance<py::str>(error.value().attr("filename")) &&
+      py::isinstance<py::int_>(error.value().attr("lineno"))) {
+    place.file = py::cast<std::string>(error.value().attr("filename"));
+    place.line = py::cast<std::uint64_t>(error.value().attr("lineno"));
+    return place;
+  }
+  py::object at = error.trace() ? error.trace() : py::none();
+  for (; !at.is_none(); at = at.attr("tb_next")) {
+    auto file = py::cast<std::string>(at.attr("tb_frame").attr("f_code").attr("co_filename"));
+    if (file.starts_with("<frozen")) continue;
+    place.line = py::cast<std::uint64_t>(at.attr("tb_lineno"));
+    place.file = std::move(file);
   }
   return place;
 }
@@ -1387,8 +1410,7 @@ class PythonPolicy final : public Policy {
  private:
   [[noreturn]] void raised(Time now) const {
     py::error_already_set error;
-    const std::string policy = "policy " + name_;
-    const Place place = place_of(error.trace(), policy);
+    const Place place = place_of(error, "policy " + name_);
     std::string trace;
     for (const auto& line :
          py::module_::import("traceback")
@@ -1398,9 +1420,7 @@ class PythonPolicy final : public Policy {
     }
     while (trace.ends_with('\n')) trace.pop_back();
     std::string what = py::cast<std::string>(error.type().attr("__name__"));
-    if (const auto words = py::cast<std::string>(py::str(error.value())); !words.empty()) {
-      what += ": " + words;
-    }
+    if (const std::string words = words_of(error); !words.empty()) what += ": " + words;
     py::object cause = error.value();
     if (error.trace()) cause.attr("__traceback__") = error.trace();
     throw PolicyRaised(place, "at " + std::to_string(to_seconds(now)) + " s it raised " + what,
@@ -1483,9 +1503,9 @@ OutsidePolicies python_policies() {
               return python_policy(
                   py::module_::import("ductile._load").attr("policy")(what, py::cast(own)));
             } catch (py::error_already_set& error) {
-              const std::string words = py::cast<std::string>(py::str(error.value()));
+              const std::string words = words_of(error);
               if (error.matches(error_type)) throw InputError({.field = "--policy"}, words, "");
-              const Place place = place_of(error.trace(), "policy python:" + what);
+              const Place place = place_of(error, "policy python:" + what);
               throw PolicyRaised(
                   place, py::cast<std::string>(error.type().attr("__name__")) + ": " + words,
                   "mend it there", error.value());

@@ -312,8 +312,7 @@ Where random_where(Draws& draws) {
 }
 
 /// A policy after whose passes no node is idle that one who waits could have, and for which nobody
-/// else waits: none before him, and nobody behind him who holds a reservation, if he has none. In
-/// an order that changes with time he may have lost it to somebody behind him.
+/// else waits: none before him, and nobody behind him who holds a reservation, if he has none.
 class Thrifty final : public Policy {
  public:
   explicit Thrifty(std::shared_ptr<const Policy> policy)
@@ -321,17 +320,17 @@ class Thrifty final : public Policy {
 
   void schedule(Pass& pass) const override {
     policy_->schedule(pass);
+    pass.drop_old_reservations();
     Cells before = 0;
     bool is_first = true;
     for (const Claim& claim : pass.claims()) before |= pass.cells_of(claim.job);
     const std::vector<JobId> jobs = waiting(pass);
-    const bool keeps = !changes_with_time(traits.order);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const JobId id = jobs[i];
       Cells wanted = before;
       for (std::size_t k = i + 1; k < jobs.size(); ++k) {
         const bool holds = pass.job(jobs[k]).reserved != kNever;
-        if (holds && !(keeps && pass.job(id).reserved != kNever)) wanted |= pass.cells_of(jobs[k]);
+        if (holds && pass.job(id).reserved == kNever) wanted |= pass.cells_of(jobs[k]);
       }
       const Nodes need = pass.start_need(id).nodes;
       Nodes there = 0;

@@ -216,6 +216,10 @@ void check_word(std::string_view text) {
                          (text == "-" ? "stands for none" : "has a blank or a control character"),
                      "write NAME, or NAME:parameter=value,... in one word");
   }
+  if (text.ends_with(',')) {
+    throw InputError({"", 0, "policy"}, "'" + printable(text) + "' ends with a comma",
+                     "write another parameter=value behind it, or leave it out");
+  }
 }
 
 // "python:easy.py:Easy,depth=2,order=sjf", apart.

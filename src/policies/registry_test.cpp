@@ -133,6 +133,7 @@ TEST(Registry, ErrorsSayWhatThereIs) {
   EXPECT_THAT(error_of("backfill:depth=1.5"), HasSubstr("'1.5' is not possible"));
   EXPECT_THAT(error_of("backfill:depth=nan"), HasSubstr("'nan' is not possible"));
   EXPECT_THAT(error_of("backfill:depth="), HasSubstr("a value is missing"));
+  EXPECT_THAT(error_of("backfill:depth=2,"), HasSubstr("'backfill:depth=2,' ends with a comma"));
   EXPECT_THAT(error_of("backfill:depth"), HasSubstr("a value is missing"));
   EXPECT_THAT(error_of("backfill:depth=1,depth=2"), HasSubstr("given twice"));
   EXPECT_THAT(error_of("easy:order=lifo"), HasSubstr("use one of fcfs, sjf"));

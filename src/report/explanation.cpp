@@ -65,10 +65,7 @@ State planned_now(const Core& core, const Policy& policy) {
   state.cut_short = false;
   state.woken = kEveryEvent;
   state.pass_first = state.next_decision;
-  for (JobId id = state.queue.front(); id != JobId::none;
-       id = state.queue.after(id, state.jobs[id].spec)) {
-    state.jobs[id].reserved = kNever;
-  }
+  while (!state.reserving.empty()) state.plan_start(state.reserving.back(), kNever);
   Pass pass(state);
   policy.schedule(pass);
   return state;

@@ -202,7 +202,7 @@ bool Core::happened(const event::Eligible& eligible) {
     if (job.claim != ClaimId::none) state_.dissolve(job.claim);
     state_.dequeue(eligible.job, job);
     job.status = Status::held;
-    job.reserved = kNever;
+    state_.plan_start(eligible.job, kNever);
   }
   return true;
 }
@@ -337,7 +337,9 @@ bool Core::happened(const event::Resized& resized) {
   const std::int64_t less_mw = drawn_before - state_.drawn_mw(job, job.holding);
   state_.release(resized.job, lost, std::max<std::int64_t>(less_mw, 0));
   check_shared(job);
-  if (is_other_pace) state_.foresee(resized.job);
+  // Who keeps the cores that he was to have changed has another end than was foreseen.
+  const bool keeps_cores = open && !as_decided && open->decision.after.parts != open->before.parts;
+  if (is_other_pace || keeps_cores) state_.foresee(resized.job);
   // What goes to nobody is looked at by every policy. The pass that decided a shrink has seen what
   // it gives back at once.
   const bool foreseen = as_decided && request == RequestId::none && reason.why != Why::ordered &&
@@ -494,7 +496,7 @@ bool Core::happened(const event::Altered& altered) {
   if (job.status == Status::pending) state_.dequeue(altered.job, job);
   if (job.goes_on) job.work_left = state_.work_left_of(job, spec);
   job.spec = spec;
-  job.reserved = kNever;
+  state_.plan_start(altered.job, kNever);
   if (altered.adaptive) {
     Adaptive& row = state_.adaptive[job.adaptive];
     std::vector<TimeHad> had;
@@ -601,7 +603,7 @@ bool Core::happened(const event::ConfigChanged& changed) {
   if (!meets(state_.capabilities, changed.traits.needs)) return false;
   if (!is_news(changed, state_)) return true;  // it goes on
   if (changed.traits != state_.traits) {       // what was planned was the plan of another policy
-    state_.jobs.for_each([&](JobId id) { state_.jobs[id].reserved = kNever; });
+    while (!state_.reserving.empty()) state_.plan_start(state_.reserving.back(), kNever);
   }
   state_.traits = changed.traits;
   state_.resort();
@@ -699,6 +701,7 @@ std::span<const Decision> Core::close(Time now, FunctionRef<void(Pass&)> write,
         state_.now >= later(state_.sorting.at, traits().priority_period)) {
       state_.refresh_order();
     }
+    state_.reserved.clear();
     Pass pass(state_);
     write(pass);
     state_.woken = 0;

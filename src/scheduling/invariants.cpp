@@ -285,6 +285,12 @@ void check_jobs(const State& state) {
   });
   require(queued == state.queue.size(), "size of the queue");
   require(state.queue.order() == state.traits.order, "the queue has another order");
+  for (std::size_t i = 0; i < state.reserving.size(); ++i) {
+    const JobId id = state.reserving[i];
+    require(state.jobs.knows(id) && state.jobs[id].status == Status::pending &&
+                state.jobs[id].reserved != kNever && state.jobs[id].planned_at == i,
+            "the list of reservations", id);
+  }
   for (const PlannedDelay& planned : state.planned_delays) {
     const bool waits =
         state.jobs.contains(planned.job) && (state.jobs[planned.job].status == Status::held ||

@@ -82,6 +82,8 @@ TEST_F(Invariants, FindWhatIsBroken) {
               HasSubstr("does not wait"));
   EXPECT_THAT(broken([&](State& s) { s.traits.order = QueueOrder::sjf; }),
               HasSubstr("another order"));
+  EXPECT_THAT(broken([&](State& s) { s.reserving.push_back(runs_); }),
+              HasSubstr("list of reservations"));
   EXPECT_THAT(broken([&](State& s) { s.jobs[runs_].running_at = 7; }),
               HasSubstr("list of running"));
   EXPECT_THAT(broken([&](State& s) { s.jobs[victim_].work_left = -1; }), HasSubstr("work left"));

@@ -47,6 +47,7 @@ struct Job {
   Time work_at{};
   std::uint32_t power_mw = 0;    // believed, per node of `power_class`
   std::uint32_t running_at = 0;  // place in the list of running jobs
+  std::uint32_t planned_at = 0;  // place in the list of those that hold a reservation
   std::uint16_t expands = 0, shrinks = 0, restarts = 0;
   std::uint16_t refusals = 0;  // of resizes, in a row; as many as count
   std::int32_t gain = 0;       // nodes it was given minus nodes taken from it, by resizes

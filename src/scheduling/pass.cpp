@@ -1176,11 +1176,25 @@ bool Pass::reserve(JobId id, Time planned, Reason reason) {
   if (!knows(id)) return false;
   Job& its = state_.jobs[id];
   if (its.status != Status::pending) return false;
+  if (planned != kNever) state_.reserved.push_back(id);
   if (its.reserved == planned) return true;
-  its.reserved = planned;
+  state_.plan_start(id, planned);
   return wrote([&] {
     return PenCall{.verb = PenCall::Verb::reserve, .job = id, .reason = reason, .time = planned};
   });
+}
+
+void Pass::drop_old_reservations() {
+  std::vector<JobId>& kept = state_.reserved;
+  if (kept.empty()) return;
+  std::ranges::sort(kept);
+  std::vector<JobId> old;
+  for (const JobId id : state_.reserving) {
+    if (!std::ranges::binary_search(kept, id)) old.push_back(id);
+  }
+  kept.clear();
+  std::ranges::sort(old);
+  for (const JobId id : old) reserve(id, kNever, {Why::resources});
 }
 
 bool Pass::tag(JobId id, JobId value) {

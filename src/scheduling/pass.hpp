@@ -349,8 +349,12 @@ class Pass {
   bool reject(JobId id, Reason reason);
   /// Gives a claim, with its group, up: its nodes become idle, those still to come incoming.
   bool withdraw(ClaimId id, Reason reason);
-  /// Says when a waiting job is planned to start. Explains, has no effect.
+  /// Says when a waiting job is planned to start, until another pass plans; kNever: it is no
+  /// longer. Explains, has no effect.
   bool reserve(JobId id, Time planned, Reason reason);
+  /// A pass that reserves anybody has made the plan anew: who was reserved by an earlier one and
+  /// not by this holds no reservation any more. `Policy` does that after each pass.
+  void drop_old_reservations();
   /// A policy's memory about a job.
   bool tag(JobId id, JobId value);
   /// Wakes the policy at `time` at the latest.

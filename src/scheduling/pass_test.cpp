@@ -294,6 +294,29 @@ TEST(Pen, AReservationIsRecordedWhenItChanges) {
   EXPECT_EQ(stage.job(id).reserved, kNever);
 }
 
+TEST(Pen, WhoIsNotReservedAgainByAPassThatReservesHoldsNoReservation) {
+  Stage stage;
+  const JobId first = stage.submit(rigid(8, 10)), other = stage.submit(rigid(7, 10)),
+              last = stage.submit(rigid(6, 10));
+  stage.close([&](Pass& p) {
+    for (const JobId id : {last, first, other}) p.reserve(id, at_s(5), {Why::resources});
+    p.drop_old_reservations();
+  });
+  EXPECT_EQ(stage.core.pen_calls().size(), 3u);
+  stage.pass([&](Pass& p) { p.drop_old_reservations(); });  // it plans nothing
+  EXPECT_EQ(stage.job(first).reserved, at_s(5));
+  stage.pass([&](Pass& p) {
+    EXPECT_TRUE(p.reserve(other, at_s(5), {Why::resources}));
+    p.drop_old_reservations();
+  });
+  EXPECT_EQ(stage.job(other).reserved, at_s(5));
+  EXPECT_EQ(stage.job(first).reserved, kNever);
+  EXPECT_EQ(stage.job(last).reserved, kNever);
+  ASSERT_EQ(stage.core.pen_calls().size(), 2u);  // so that who follows them knows it as well
+  EXPECT_EQ(stage.core.pen_calls()[0].job, first);
+  EXPECT_EQ(stage.core.pen_calls()[1].job, last);
+}
+
 // H36
 TEST(Pen, WhatIsNotPossibleChangesNothing) {
   Stage stage({.can = {.power_control = true}});

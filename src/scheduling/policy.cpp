@@ -9,6 +9,7 @@ namespace ductile {
 void Policy::operator()(Pass& pass) const {
   if (!traits.answers_requests && pass.has_requests()) grant_from_idle(pass);
   schedule(pass);
+  pass.drop_old_reservations();
   switch_nodes(pass);
 }
 

@@ -248,7 +248,7 @@ static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
 static_assert(members<Multifactor>() == 8);
 static_assert(members<Needs>() == 4);
-static_assert(members<Job>() == 32);
+static_assert(members<Job>() == 33);
 static_assert(members<JobSpec>() == 14);
 static_assert(members<Adaptive>() == 4);
 static_assert(members<AdaptiveSpec>() == 7);
@@ -453,7 +453,7 @@ struct Table<Facts> {
   };
 };
 
-// Without `release`, `leaves`, `running_at` and `pace`, which are indices; `adaptive`, which has
+// Without `release`, `leaves`, `running_at`, `planned_at` and `pace`, which are indices; `adaptive`, which has
 // rows of its own; `doing` and `claim`, which the rows of unanswered decisions and of claims tell.
 template <>
 struct Table<Job> {

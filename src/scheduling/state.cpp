@@ -383,6 +383,9 @@ State::State(Facts facts)
       Indices(ductile::index(static_cast<const Facts&>(*this))) {
   pass_first = next_decision;
   index_jobs();
+  jobs.for_each([&](JobId id) {
+    if (const Time at = std::exchange(jobs[id].reserved, kNever); at != kNever) plan_start(id, at);
+  });
   for (const JobId id : parted) note_spare(jobs[id].holding.parts);
 }
 
@@ -925,7 +928,7 @@ void State::run(JobId id, Holding&& nodes) {
   job.pace = pace_of(job, job.holding);
   job.limit = later(now, estimate_held(job, job.target));
   job.not_before = now + kTick;
-  job.reserved = kNever;
+  plan_start(id, kNever);
   if (job.spec.type != JobType::rigid && !job.goes_on) {
     job.work_left = job.spec.work_of(job.spec.walltime);
     if (job.adaptive != Job::kNoRow) adaptive[job.adaptive].had.clear();
@@ -1180,7 +1183,8 @@ void State::foresee(JobId id) {
     bool moves = true;  // its end follows its speed
     Holding holding{};
     Pace pace{};
-    Work left = 0;
+    Time at{};      // since then it has this pace,
+    Work left = 0;  //   and so much was left then
     Time end{};
     bool is_over = false;
     bool has_gained = false;  // cores of others
@@ -1202,11 +1206,10 @@ void State::foresee(JobId id) {
     player.moves = scales_limit(job) && job.spec.type != JobType::rigid;
     player.holding = job.holding;
     player.pace = job.pace;
-    player.left = work_left(job);
-    const Duration left = time_left(job, player.left, settled(job).count);
-    player.end = !player.moves      ? expected_end(job)
-                 : player.left <= 0 ? now + whole_seconds(1)
-                                    : later(now, left);
+    player.at = job.work_at;
+    player.left = job.work_left;
+    const Time end = later(player.at, time_left(job, player.left, settled(job).count));
+    player.end = !player.moves ? expected_end(job) : end > now ? end : now + whole_seconds(1);
   };
   add(id);
   for (std::size_t i = 0; i < players.size(); ++i) {
@@ -1216,7 +1219,8 @@ void State::foresee(JobId id) {
       return false;
     });
   }
-  // Who holds nodes first is given what others leave of them.
+  // Who holds nodes first is given what others leave of them. What is left of a job is found out
+  // where its pace changes, as when that happens: nothing is rounded more often.
   std::ranges::sort(players, {}, [](const Player& player) {
     const bool runs = player.job->status == Status::running;
     return std::tuple(!runs, runs ? player.job->started : Time{}, player.id);
@@ -1229,7 +1233,6 @@ void State::foresee(JobId id) {
     if (!player.has_gained) return believed_pace(*player.job, is_there);
     return pace_beside(*player.job, player.holding, rules.share, rules.contention, is_there);
   };
-  Time at = now;
   for (std::size_t going = players.size(); going > 1;) {
     Time first = kNever;
     for (const Player& player : players) {
@@ -1244,18 +1247,21 @@ void State::foresee(JobId id) {
     }
     for (Player& player : players) {
       if (player.is_over || !player.moves) continue;
-      const Nodes count = settled(*player.job).count;
-      player.left -= work_in(*player.job, count, player.pace, first - at, 1);
-      const bool gains = take_given(player.holding, given);
+      // Who is left alone is given nothing, and what is kept for it goes to nobody else.
+      const bool is_alone = !capabilities.instant_cores && first < player.job->not_before;
+      Holding kept = player.holding;
+      const bool gains = take_given(is_alone ? kept : player.holding, given) && !is_alone;
       player.has_gained |= gains;
       if (!gains && rules.contention.is_off()) continue;
       const Pace its = pace(player);
-      if (!gains && its == player.pace) continue;
+      if (its == player.pace) continue;
+      const Nodes count = settled(*player.job).count;
+      player.left = left_after(*player.job, player.left, count, player.pace, first - player.at);
+      player.at = first;
       player.pace = its;
       if (player.left <= 0) continue;
       player.end = later(first, time_left(*player.job, player.left, count, player.pace));
     }
-    at = first;
   }
   for (const Player& player : players) {
     if (!player.moves || player.end == player.job->limit) continue;
@@ -1632,6 +1638,22 @@ void State::seize(const Holding& nodes) {
   put_out(left, -1);
 }
 
+void State::plan_start(JobId id, Time at) {
+  Job& job = jobs[id];
+  const bool holds = job.reserved != kNever;
+  job.reserved = at;
+  if (holds == (at != kNever)) return;
+  if (at != kNever) {
+    job.planned_at = static_cast<std::uint32_t>(reserving.size());
+    reserving.push_back(id);
+    return;
+  }
+  const JobId last = reserving.back();
+  reserving[job.planned_at] = last;
+  jobs[last].planned_at = job.planned_at;
+  reserving.pop_back();
+}
+
 void State::vacate(JobId id) {
   Job& job = jobs[id];
   unlist(job, id);
@@ -1664,6 +1686,7 @@ void State::vacate(JobId id) {
 void State::retire(JobId id) {
   Job& job = jobs[id];
   job.status = Status::over;
+  plan_start(id, kNever);
   if (job.adaptive != Job::kNoRow) free_rows.push_back(job.adaptive);
   if (job.ordered != 0) std::erase(ordered, id);
   if (!planned_delays.empty()) {
@@ -2100,13 +2123,14 @@ Work State::work_in(const Job& job, Nodes size, const Pace& pace, Duration span,
   return weighed(work, node_speed(job) * rate);
 }
 
-Work State::work_left_after(const Job& job, Nodes size, Duration worked) const {
+Work State::left_after(const Job& job, Work left, Nodes size, const Pace& pace,
+                       Duration worked) const {
   const Duration span = worked < Duration{} ? -worked : worked;
   const double rate = job.adaptive == Job::kNoRow ? 1 : adaptive[job.adaptive].rate;
-  const Work work = work_in(job, size, job.pace, span, rate);
-  if (worked >= Duration{}) return std::max(job.work_left - work, Work{0});
+  const Work work = work_in(job, size, pace, span, rate);
+  if (worked >= Duration{}) return std::max(left - work, Work{0});
   const Work whole = job.spec.work_of(job.spec.walltime);
-  return std::max(job.work_left, work < whole - job.work_left ? job.work_left + work : whole);
+  return std::max(left, work < whole - left ? left + work : whole);
 }
 
 void State::note_progress(Job& job, Nodes size, Duration paused) {

@@ -538,6 +538,8 @@ class State : public Facts, public Indices {
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
+  std::vector<JobId> reserving{};  // who holds a reservation, in no particular order
+  std::vector<JobId> reserved{};   // by this pass; here for its memory
   std::uint64_t until_check = 0;         // so many changes until the invariants are looked at again
   NodeSet spare_nodes{};                 // where there may be spare cores
   std::uint64_t companies = 0;           // so often somebody came to shared nodes, or left some
@@ -914,6 +916,8 @@ class State : public Facts, public Indices {
   }
   /// The world gave these nodes to a job: they leave idle, a claim, or are out of service.
   void seize(const Holding& nodes);
+  /// When a waiting job is planned to start; kNever: it holds no reservation. The only way.
+  void plan_start(JobId id, Time at);
   /// A job leaves the list of running jobs, and its nodes are released.
   void vacate(JobId id);
   /// The job will not come back.
@@ -1037,7 +1041,10 @@ class State : public Facts, public Indices {
   void change_need(JobId id, const Change& change);
   /// What is left after it has `worked` at this size since `work_at`; less than nothing, if what
   /// was counted before was a pause.
-  Work work_left_after(const Job& job, Nodes size, Duration worked) const;
+  Work work_left_after(const Job& job, Nodes size, Duration worked) const {
+    return left_after(job, job.work_left, size, job.pace, worked);
+  }
+  Work left_after(const Job& job, Work left, Nodes size, const Pace& pace, Duration worked) const;
   /// What it does in `span` at this size and pace, times `rate`.
   Work work_in(const Job& job, Nodes size, const Pace& pace, Duration span, double rate) const;
   Pace pace_beside(const Job& job, const Holding& holding, ShareModel model,

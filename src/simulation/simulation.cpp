@@ -290,6 +290,8 @@ class World {
   Duration runtime_left(JobId id) const;
   void note_speed(JobId id);
   void follow_companies();
+  void take_pace(JobId id, const Pace& its);
+  bool goes_on_as_before(JobId id, const Answer& answer) const;
   void send(JobId id, Time at, Answer answer);
   void pay_so_far(JobId id);
   void pay(JobId id, Duration time, Nodes nodes);
@@ -703,9 +705,8 @@ void World::carry_out(const Decision& decision) {
       }
       return;
     case Decision::Kind::cores:
-      advance(id);
-      note_speed(id);
-      plan(id);
+      take_pace(id, core_.state().pace_of(core_.job(id), core_.job(id).holding, settings_.share,
+                                          settings_.contention));
       return;
     case Decision::Kind::reject:
       ++counts_.jobs_over;
@@ -913,15 +914,20 @@ void World::follow_companies() {
   if (settings_.contention.is_off()) return;
   for (const JobId id : state.parted) {
     const Job& job = core_.job(id);
-    Run& run = run_of(id);
     const Holding& has = state.settled(job);
     const Pace its = state.pace_of(job, has, settings_.share, settings_.contention);
-    if (job.doing == Doing::starting || its == run.pace) continue;
-    advance(id);
-    run.pace = its;
-    if (run.pause != kNever && run.pause > now_) run.paused = left_at(id, run.pause);
-    plan(id);
+    if (job.doing != Doing::starting) take_pace(id, its);
   }
+}
+
+// Progress is rounded, so it is counted where the core counts it, too: where the pace changes.
+void World::take_pace(JobId id, const Pace& its) {
+  Run& run = run_of(id);
+  if (its == run.pace) return;
+  advance(id);
+  run.pace = its;
+  if (run.pause != kNever && run.pause > now_) run.paused = left_at(id, run.pause);
+  plan(id);
 }
 
 void World::advance(JobId id) {
@@ -1031,10 +1037,23 @@ void World::answer_start(JobId id, const Answer& answer) {
   }
 }
 
+// Does it only hold other cores of its nodes, of which it uses as much as before?
+bool World::goes_on_as_before(JobId id, const Answer& answer) const {
+  const State& state = core_.state();
+  const Job& job = core_.job(id);
+  return settings_.resize.apply_at == ResizeBehaviour::ApplyAt::immediate && answer.saves == 0 &&
+         answer.cost == Duration{} && answer.now.count == answer.before &&
+         answer.now.nodes == state.settled(job).nodes &&
+         run_of(id).pace ==
+             state.pace_of(job, answer.now, settings_.share, settings_.contention);
+}
+
 void World::answer_resize(JobId id, Answer answer) {
   Run& run = run_of(id);
   const Time retry = answer.changed ? Time{} : now_ + settings_.resize.retry;
-  if (answer.changed) {
+  if (answer.changed && goes_on_as_before(id, answer)) {
+    run.pause = kNever;
+  } else if (answer.changed) {
     const Course course = course_of(id);
     const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
     advance(id);

@@ -150,6 +150,8 @@ def use_kept(view):
      "job 1 runs already"),
     (lambda view: view.resize(view.queue.first, 3), "job 1 does not run"),
     (lambda view: view.start(view.queue.first, -1), "-1 is no number of nodes"),
+    (lambda view: view.timeline().reserve(view.queue.first, 0), "a job runs on 1 node at least"),
+    (lambda view: view.stop(view.queue.first, "cancel"), "no cancel now: it does not run"),
     (lambda view: view.wake_by(float("nan")), "no time in seconds"),
     (lambda view: [], "returned something of type list"),
     (lambda view: view.nothing, "AttributeError"),

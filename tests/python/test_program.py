@@ -49,7 +49,9 @@ def test_parameters_seeds_and_threads(program, tmp_path):
     ("        view.start(view.queue.first, 1000)", "bad.py:3: policy Bad: .*cannot start on 1000"),
     ("        return 1", "bad.py:2: policy Bad: its schedule returned something of type int"),
     ("        view.nothing()", "bad.py:3: .*AttributeError"),
-    ("       )", "SyntaxError"),
+    ("       )", "bad.py:3: .*SyntaxError"),
+    ("        class Odd(Exception):\n            def __str__(self): raise KeyError\n        raise Odd()",
+     r"bad.py:5: policy Bad: at .* s it raised Odd: \(its __str__ raised"),
 ])
 def test_errors(program, tmp_path, body, words):
     (tmp_path / "bad.py").write_text(f"class Bad:\n    def schedule(self, view):\n{body}\n")
@@ -63,6 +65,7 @@ def test_errors(program, tmp_path, body, words):
     ("python:FILE:Hard", "it has no class 'Hard'; there are Easy"),
     ("python:FILE:Easy,depth=3", "look at its __init__"),
     ("python:FILE:Easy,depth", "a value is missing"),
+    ("python:FILE:Easy,", "ends with a comma"),
     ("python:FILE:Easy,order=odd", "there is no 'odd'"),
     ("pyton:FILE:Easy", "there is no policy 'pyton'.*python:FILE.py:CLASS"),
 ])

@@ -83,10 +83,19 @@ def test_workload_of_columns():
     ({"submit": ["x"], "runtime": [1], "nodes": [1]}, "submit: is no column of numbers"),
     ({"submit": [0], "runtime": [1], "nodes": [1], "type": ["soft"]}, "there is no 'soft'"),
     ({"submit": [float("nan")], "runtime": [1], "nodes": [1]}, r"submit\[0\]: nan"),
+    ({"submit": [0, 1], "runtime": [1, 1], "nodes": [1, 1], "number": [7, 7]},
+     r"number\[1\]: 7 is there twice"),
 ])
 def test_columns_that_are_no_workload(columns, words):
     with pytest.raises(ductile.Error, match=words):
         ductile.Workload.from_columns(columns, nodes_of_machine=4)
+
+
+@pytest.mark.parametrize("nodes", [-1, 0, 1 << 40])
+def test_machines_that_are_none(nodes):
+    with pytest.raises(ductile.Error, match=f"nodes_of_machine: {nodes} is not possible"):
+        ductile.Workload.from_columns({"submit": [0], "runtime": [1], "nodes": [1]},
+                                      nodes_of_machine=nodes)
 
 
 @pytest.mark.parametrize("options, words", [
@@ -111,8 +120,9 @@ def test_record_explain_replay(tmp_path):
     its = ductile.explain(result, 7)
     assert its.job == 7 and "job 7" in str(its).lower()
     assert ductile.replay(result)["decisions"] == 300
-    with pytest.raises(ductile.Error, match="no job 999"):
-        ductile.explain(result, 999)
+    for number in (999, -1):
+        with pytest.raises(ductile.Error, match=f"no job {number}"):
+            ductile.explain(result, number)
     with pytest.raises(ductile.Error, match="not recorded"):
         ductile.explain(ductile.simulate(generate=SMALL), 1)
 

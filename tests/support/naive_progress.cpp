@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kForEver = std::numeric_limits<double>::infinity();
 // The world rounds times to microseconds, of many nodes at times, and what happens to a job often
-// happens when it is somewhere: what is as near as this is at the same place. In one of about
-// 10,000 workloads something that has nothing to do with a scheduling point comes so soon after it.
-constexpr double kSame_s = 2e-5;
+// happens when it is somewhere: what is as near as this is at the same place. What is neither
+// clearly there nor clearly elsewhere is told.
+constexpr double kSame_s = 2e-5, kClearly_s = 2e-6, kElsewhere_s = 2e-4;
 
 /// An iteration of a phase.
 struct Piece {
@@ -81,6 +81,10 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
   bool suspends = false;  // what it was told
   bool rests = false;     // it is suspended
   double answered_s = -kForEver;
+  const auto is_same = [&](double apart_s) {
+    run.is_unsure = run.is_unsure || (apart_s > kClearly_s && apart_s < kElsewhere_s);
+    return apart_s < kSame_s;
+  };
   const auto resized = [&](double at_s) {
     answered_s = at_s;
     if (refused) return;
@@ -133,7 +137,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
       span = std::min(span, unpaid_s);
       unpaid_s -= span;
       if (unpaid_s <= 0) resized(now + span);
-    } else if (heard_s <= now && (anywhere || since_point_s < kSame_s)) {
+    } else if (heard_s <= now && (anywhere || is_same(since_point_s))) {
       heard_s = since_point_s = kForEver;  // the next order is later
       unpaid_s = cost_s(more.cost, size, to);
       span = 0;
@@ -149,7 +153,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
       since_point_s += span;
       if (over) {
         // The next order comes a microsecond after an answer: it meets none that is no later.
-        if (at.point_follows && now + span - answered_s > kSame_s) since_point_s = 0;
+        if (at.point_follows && !is_same(now + span - answered_s)) since_point_s = 0;
         ++piece;
       }
     }
@@ -161,11 +165,11 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     while (next < pieces.size() && pieces[next].left_s == 0 && !pieces[next].point_follows) ++next;
     const bool point_comes = next < pieces.size() && pieces[next].left_s == 0;
     const bool resizes_first = heard_s <= now && cost_s(more.cost, size, to) == 0 &&
-                               (anywhere || since_point_s < kSame_s || point_comes);
+                               (anywhere || is_same(since_point_s) || point_comes);
     if (resizes_first) continue;
     while (!rests && asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
       const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
-      if (until_s * pieces[piece].speedup->relative_time(size, job.nodes) > kSame_s) break;
+      if (!is_same(until_s * pieces[piece].speedup->relative_time(size, job.nodes))) break;
       run.asked_s.push_back(now);
       ++asked;
     }

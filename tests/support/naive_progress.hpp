@@ -34,6 +34,8 @@ struct NaiveRun {
   std::vector<double> asked_s;    // evolving requests
   std::vector<double> resized_s;  // what was asked for and not refused, as far as it came;
                                   // and when it was suspended
+  bool is_unsure = false;  // something came so soon after a scheduling point, or before one, that
+                           // it is a matter of rounding whether it came there
 };
 
 /// In steps of `step_s`; `how` has a delay of a fixed time.
