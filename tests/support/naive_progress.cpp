@@ -146,6 +146,12 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
       Piece& at = pieces[piece];
       const double slow = at.speedup->relative_time(size, job.nodes);
       span = std::min(span, at.left_s * slow);
+      if (asked < more.steps.size()) {
+        const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
+        const bool is_inside =
+            until_s * slow > kSame_s && (at.left_s - until_s) * slow > kSame_s;
+        if (is_inside) span = std::min(span, until_s * slow);
+      }
       const bool over = span >= at.left_s * slow;
       const double worked_s = over ? at.left_s : span / slow;
       at.left_s -= worked_s;
