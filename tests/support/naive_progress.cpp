@@ -12,7 +12,7 @@ constexpr double kForEver = std::numeric_limits<double>::infinity();
 // The world rounds times to microseconds, of many nodes at times, and what happens to a job often
 // happens when it is somewhere: what is as near as this is at the same place. What is neither
 // clearly there nor clearly elsewhere is told.
-constexpr double kSame_s = 2e-5, kClearly_s = 2e-6, kElsewhere_s = 2e-4;
+constexpr double kSame_s = 2e-5, kClearly_s = 5e-7, kElsewhere_s = 2e-4;
 
 /// An iteration of a phase.
 struct Piece {
