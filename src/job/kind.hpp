@@ -14,9 +14,13 @@ enum class JobKind {
   /// A script that is started once, not once for each process: those are for its steps, which are
   /// programs that it starts by `ductile run`, one after another (script_steps.hpp).
   steps,
+  /// One program on so many cores of this host, which it gets and gives back while it runs
+  /// (threads_method.hpp).
+  threads,
 };
 
-inline constexpr std::array<std::string_view, 3> kJobKindWords = {"mpi", "rigid", "steps"};
+inline constexpr std::array<std::string_view, 4> kJobKindWords = {"mpi", "rigid", "steps",
+                                                                  "threads"};
 
 /// What the size of such a job counts.
 constexpr std::string_view unit_of(JobKind kind) {
@@ -25,6 +29,8 @@ constexpr std::string_view unit_of(JobKind kind) {
     case JobKind::rigid:
     case JobKind::steps:
       break;
+    case JobKind::threads:
+      return "cores";
   }
   return "processes";
 }
@@ -36,6 +42,8 @@ constexpr bool has_own_method(JobKind kind) {
     case JobKind::rigid:
     case JobKind::steps:
       break;
+    case JobKind::threads:
+      return true;
   }
   return false;
 }

@@ -45,6 +45,8 @@ struct RunSettings {
   std::uint32_t max = wire::kMaxProcesses;
   /// A rigid job is never resized.
   bool is_rigid = false;
+  /// Of threads: the size may be more than there are cores.
+  bool oversubscribes = false;
   /// Of the steps of a script: their cores each.
   std::uint32_t step_cores = 0;
   /// This run is a step (step.hpp): a connection to who has its nodes; negative if there is none.
