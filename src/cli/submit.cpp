@@ -310,8 +310,8 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
                          const std::string& path, std::optional<std::string> script) {
   // Whatever it is linked with, its threads are what is resized.
   const bool has_threads = w.kind == "threads";
-  Submission s = called_with(words, path, std::move(script),
-                             has_threads && w.mpi == "auto" ? "none" : w.mpi);
+  Submission s =
+      called_with(words, path, std::move(script), has_threads && w.mpi == "auto" ? "none" : w.mpi);
   s.kind = *from_word<JobKind>(kJobKindWords, w.kind);
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
   set_sizes(w, s);

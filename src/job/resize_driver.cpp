@@ -325,10 +325,8 @@ void ResizeDriver::end_change(const ResizeMethod::Outcome& outcome) {
     spdlog::warn("the resize from {} to {} {} was given up: {}", its.from, its.to, unit,
                  outcome.error);
   }
-  Json details = {{"generation", current.number},
-                  {"from", its.from},
-                  {"to", its.to},
-                  {"size", current.size}};
+  Json details = {
+      {"generation", current.number}, {"from", its.from}, {"to", its.to}, {"size", current.size}};
   details.update(outcome.details);
   if (!is_done) details["error"] = outcome.error;
   add_places(details);

@@ -577,10 +577,9 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     };
     const bool is_rigid = what.type == JobType::rigid || what.type == JobType::moldable;
     const bool has_steps = what.has_steps();
-    const std::uint32_t size =
-        what.mpi == Mpi::none && !has_steps && !what.has_threads()
-            ? 1
-            : decision.after.count * its->per_node;
+    const std::uint32_t size = what.mpi == Mpi::none && !has_steps && !what.has_threads()
+                                   ? 1
+                                   : decision.after.count * its->per_node;
     add({"--kind",
          what.has_threads() ? "threads"
          : is_rigid         ? "rigid"

@@ -74,8 +74,8 @@ struct Submission {
   bool has_threads() const { return kind == JobKind::threads; }
   /// Is it a script that runs once, and whose steps are resized?
   bool has_steps() const;
-  /// Processes on each node of this machine, or cores of a job of threads: as many as the smallest of those that it may have has
-  /// room for.
+  /// Processes on each node of this machine, or cores of a job of threads: as many as the smallest
+  /// of those that it may have has room for.
   std::uint32_t processes_per_node(const Platform& platform) const;
   /// The same on nodes with so many cores.
   std::uint32_t processes_on(std::uint32_t cores) const;

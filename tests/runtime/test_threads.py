@@ -201,7 +201,7 @@ def test_pools_of_threads_poll_and_acknowledge(start, request, name):
     program = request.getfixturevalue(name)
     job = start(1, program, 0, 20, options=["--oversubscribe", "--max", 4])
     job.wait_for_followers()
-    answers = changes(job, 200, [1, 2, 3, 4])
+    answers = changes(job, 50, [1, 2, 3, 4])
     assert all(answer["ok"] and answer["processes"] == answer["followed"] == 1 for answer in answers), answers
     job.process.send_signal(signal.SIGUSR1)
     code, out, _ = job.finish()
