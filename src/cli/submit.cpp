@@ -103,6 +103,7 @@ struct Written {
   std::string watts{};
   std::string malleability{};
   std::string mpi = "auto";
+  std::string kind = "mpi";
   std::string dependency{}, array{}, begin{};
   bool requeues = false;
   bool holds = false;
@@ -172,6 +173,11 @@ void add_options(CLI::App& command, Written& w) {
   add("--mpi", w.mpi,
       "the MPI that the program is linked with; every process runs it, a script too")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
+      ->capture_default_str();
+  add("--kind", w.kind,
+      "mpi: as --mpi says; threads: one program of one process, whose threads follow the cores of "
+      "its nodes")
+      ->check(CLI::IsMember({"mpi", "threads"}))
       ->capture_default_str();
   add("-d,--dependency", w.dependency,
       "not before these jobs: afterok:1:2 succeeded, afternotok: failed, afterany: ended, after: "
@@ -302,7 +308,11 @@ std::string path_of(const std::string& program) {
 
 Submission submission_of(const Written& w, const std::vector<std::string>& words,
                          const std::string& path, std::optional<std::string> script) {
-  Submission s = called_with(words, path, std::move(script), w.mpi);
+  // Whatever it is linked with, its threads are what is resized.
+  const bool has_threads = w.kind == "threads";
+  Submission s =
+      called_with(words, path, std::move(script), has_threads && w.mpi == "auto" ? "none" : w.mpi);
+  s.kind = *from_word<JobKind>(kJobKindWords, w.kind);
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
   set_sizes(w, s);
   if (!w.time.empty()) s.walltime = parse_limit(w.time);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/node_set.hpp"
+#include "job/kind.hpp"
 #include "job/launcher.hpp"
 #include "job/resize.hpp"
 #include "job/resource_limits.hpp"
@@ -37,16 +38,16 @@ struct InJob {
 
 struct RunSettings {
   Launcher launcher{};
-  /// Processes: at first, and the range of resizes.
+  JobKind kind = JobKind::mpi;
+  /// Processes, or what the kind counts: at first, and the range of resizes.
   std::uint32_t size = 1;
   std::uint32_t min = 1;
   std::uint32_t max = wire::kMaxProcesses;
   /// A rigid job is never resized.
   bool is_rigid = false;
-  /// The program is a script that is started once, not once for each process: those are for its
-  /// steps, which are programs that it starts by `ductile run`, one after another. Their cores
-  /// each.
-  bool has_steps = false;
+  /// Of threads: the size may be more than there are cores.
+  bool oversubscribes = false;
+  /// Of the steps of a script: their cores each.
   std::uint32_t step_cores = 0;
   /// This run is a step (step.hpp): a connection to who has its nodes; negative if there is none.
   int step_fd = -1;

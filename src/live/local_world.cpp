@@ -577,15 +577,22 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     };
     const bool is_rigid = what.type == JobType::rigid || what.type == JobType::moldable;
     const bool has_steps = what.has_steps();
-    const std::uint32_t size =
-        what.mpi == Mpi::none && !has_steps ? 1 : decision.after.count * its->per_node;
+    const std::uint32_t size = what.mpi == Mpi::none && !has_steps && !what.has_threads()
+                                   ? 1
+                                   : decision.after.count * its->per_node;
     add({"--kind",
-         is_rigid    ? "rigid"
-         : has_steps ? "steps"
-                     : "mpi",
+         what.has_threads() ? "threads"
+         : is_rigid         ? "rigid"
+         : has_steps        ? "steps"
+                            : "mpi",
          "--mpi", std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
          std::to_string(size)});
     // The scheduler knows which sizes are possible.
+    if (what.has_threads()) {
+      // Virtual nodes may be more than there is.
+      if (cpus_.empty()) add({"--oversubscribe"});
+      if (is_rigid) add({"--min", std::to_string(size), "--max", std::to_string(size)});
+    }
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
     if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(set_.measure))});
     if (its->reads_watts) {

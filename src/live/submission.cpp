@@ -148,7 +148,9 @@ bool is_resized(JobType type) { return type != JobType::rigid && type != JobType
 
 }  // namespace
 
-bool Submission::has_steps() const { return mpi == Mpi::none && is_resized(type); }
+bool Submission::has_steps() const {
+  return mpi == Mpi::none && is_resized(type) && !has_threads();
+}
 
 std::uint32_t Submission::processes_per_node(const Platform& platform) const {
   if (platform.classes.empty()) return processes_on(platform.cores_per_node);
@@ -161,6 +163,7 @@ std::uint32_t Submission::processes_per_node(const Platform& platform) const {
 }
 
 std::uint32_t Submission::processes_on(std::uint32_t cores) const {
+  if (has_threads()) return cores;
   if (mpi == Mpi::none && !has_steps()) return 1;
   if (tasks_per_node != 0) return tasks_per_node;
   return std::max(cores / std::max(cores_per_process, 1U), 1U);
@@ -169,7 +172,7 @@ std::uint32_t Submission::processes_on(std::uint32_t cores) const {
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 42);
+static_assert(members<Submission>() == 43);
 
 Json to_json(const Submission& s) {
   Json json;
@@ -200,6 +203,7 @@ Json to_json(const Submission& s) {
   json["array"] = s.array.empty() ? "" : to_text(s.array);
   json["requeue"] = s.is_requeued;
   json["mpi"] = kMpiWords[static_cast<std::size_t>(s.mpi)];
+  if (s.kind != JobKind::mpi) json["kind"] = kJobKindWords[static_cast<std::size_t>(s.kind)];
   json["script"] = bytes_to_json(s.script);
   json["program"] = texts_json(s.program);
   json["chdir"] = bytes_to_json(s.folder);
@@ -269,6 +273,7 @@ Submission submission_from_json(const Json& json) {
   if (const std::string text = in.text("array"); !text.empty()) s.array = parse_array(text);
   s.is_requeued = in.flag("requeue");
   s.mpi = in.choice("mpi", kMpiWords, s.mpi);
+  s.kind = in.choice("kind", kJobKindWords, s.kind);
   s.script = in.text("script", kMaxScript);
   s.program = in.texts("program");
   s.folder = in.text("chdir", 4096);
@@ -307,6 +312,19 @@ Submission submission_from_json(const Json& json) {
   if (s.least_watts > s.watts) {
     fail("least_watts", fmt::format("{} are more than the {} at most", s.least_watts, s.watts),
          "write the fewer ones first, as in --watts 150-250");
+  }
+  if (s.kind != JobKind::mpi && !s.has_threads()) {
+    fail("kind", "a job is submitted as one of mpi or of threads", "use another --kind");
+  }
+  if (s.has_threads() && s.mpi != Mpi::none) {
+    fail("kind", "a job of threads is started without an MPI", "say --mpi none");
+  }
+  if (s.has_threads() && (s.cores_per_process != 0 || s.tasks_per_node != 0)) {
+    fail("kind", "a job of threads is one process, which has all cores of its nodes",
+         "drop --cpus-per-task and --ntasks-per-node");
+  }
+  if (s.has_threads() && (s.type == JobType::evolving || s.type == JobType::adaptive)) {
+    fail("type", "a job of threads does not ask for another size", "say --type malleable");
   }
   if (s.has_steps() && (s.script.empty() || s.type != JobType::malleable)) {
     fail("mpi",

@@ -16,6 +16,7 @@
 #include "base/quantity.hpp"
 #include "base/size_range.hpp"
 #include "base/time.hpp"
+#include "job/kind.hpp"
 #include "job/launcher.hpp"
 #include "job/resource_limits.hpp"
 #include "live/conditions.hpp"
@@ -55,6 +56,7 @@ struct Submission {
   TaskArray array{};         // it is submitted once for each task
   bool is_requeued = false;  // when a node, or its manager, is lost
   Mpi mpi = Mpi::none;
+  JobKind kind = JobKind::mpi;             // mpi: what `mpi` says; or threads
   std::string script{};                    // its text; empty: `program` is a file
   std::vector<std::string> program{};      // with its arguments
   std::string folder{};                    // where it runs
@@ -69,10 +71,11 @@ struct Submission {
   std::string unkept{};                        // why the world cannot run it, as that has said
   bool is_stand_in = false;  // and never will: this is what is kept of one that cannot be read
 
+  bool has_threads() const { return kind == JobKind::threads; }
   /// Is it a script that runs once, and whose steps are resized?
   bool has_steps() const;
-  /// Processes on each node of this machine: as many as the smallest of those that it may have has
-  /// room for.
+  /// Processes on each node of this machine, or cores of a job of threads: as many as the smallest
+  /// of those that it may have has room for.
   std::uint32_t processes_per_node(const Platform& platform) const;
   /// The same on nodes with so many cores.
   std::uint32_t processes_on(std::uint32_t cores) const;

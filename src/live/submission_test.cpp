@@ -43,8 +43,38 @@ Submission sample() {
   return s;
 }
 
+Submission threads_sample() {
+  Submission s = sample();
+  s.mpi = Mpi::none;
+  s.kind = JobKind::threads;
+  s.tasks_per_node = s.cores_per_process = 0;
+  return s;
+}
+
 std::string error_of(const Json& json) {
   return testing::complaint([&] { submission_from_json(json); });
+}
+
+TEST(Submission, OfThreadsHasAllCoresOfItsNodes) {
+  const Submission s = submission_from_json(to_json(threads_sample()));
+  EXPECT_TRUE(s.has_threads());
+  EXPECT_FALSE(s.has_steps());
+  EXPECT_EQ(s.processes_on(6), 6U);
+
+  const auto with = [](const char* field, const Json& value) {
+    Json json = to_json(threads_sample());
+    json[field] = value;
+    return error_of(json);
+  };
+  EXPECT_EQ(with("mpi", "mpich"),
+            "kind: a job of threads is started without an MPI; say --mpi none");
+  EXPECT_EQ(with("tasks_per_node", 2),
+            "kind: a job of threads is one process, which has all cores of its nodes; drop "
+            "--cpus-per-task and --ntasks-per-node");
+  EXPECT_EQ(with("type", "evolving"),
+            "type: a job of threads does not ask for another size; say --type malleable");
+  EXPECT_EQ(with("kind", "steps"),
+            "kind: a job is submitted as one of mpi or of threads; use another --kind");
 }
 
 TEST(Submission, IsTheSameAfterTheWire) {
