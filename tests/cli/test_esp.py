@@ -127,7 +127,7 @@ def test_experiments_run(ductile, name):
     text = ductile.output("simulate", f"experiments/{name}.toml", "--seeds", "1..2", "--quiet")
     findings = [line for line in text.splitlines() if line.startswith("D")]
     assert len(findings) > 10
-    assert all(line.endswith(("met", "near", "looks right")) for line in findings)
+    assert all(line.endswith("met") for line in findings)
 
 
 def test_remarks_are_told_once(ductile):
