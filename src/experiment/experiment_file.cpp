@@ -407,7 +407,11 @@ class Reader {
       other.base = i;
       experiment_.statements.push_back(std::move(other));
     }
-    experiment_.otherwise.push_back(std::move(its));
+    // Several tables may be one side, each for some variants.
+    std::vector<Otherwise>& sides = experiment_.otherwise;
+    if (std::ranges::find(sides, its.name, &Otherwise::name) == sides.end()) {
+      sides.push_back(std::move(its));
+    }
   }
 
   Experiment experiment_;
