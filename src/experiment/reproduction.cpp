@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -192,6 +193,59 @@ void append_statements(std::string& text, const PaperTargets& paper,
   text += '\n';
 }
 
+// What is said of a statement on one side.
+std::string side_text(const Reproduced& its, std::size_t number) {
+  const Finding& finding = its.findings[number];
+  return measured_text(its.experiment.statements[number], finding) + ", " +
+         std::string(verdict_word(finding.verdict));
+}
+
+// The rows of a target: one for each statement; of many, how many are met.
+void append_sides_of(std::string& text, const Target& target, const Reproduced& its,
+                     const std::vector<Reproduced>& all) {
+  constexpr std::size_t kMany = 6;
+  std::vector<StatementLine> lines = lines_of(target, all);
+  std::erase_if(lines,
+                [&](const StatementLine& line) { return line.of != &its || line.others.empty(); });
+  const auto on = [&](const StatementLine& line, const Otherwise& side) {
+    const auto at = std::ranges::find(line.others, side.name, [&](std::size_t number) {
+      return its.experiment.statements[number].side;
+    });
+    return at == line.others.end() ? std::optional<std::size_t>() : *at;
+  };
+  if (lines.size() > kMany) {
+    std::vector<std::string> cells{target.id, "", fmt::format("{} statements", lines.size()), ""};
+    const auto add = [&](const auto& number_of) {
+      std::size_t count = 0, met = 0;
+      for (const StatementLine& line : lines) {
+        const std::optional<std::size_t> number = number_of(line);
+        if (!number) continue;
+        ++count;
+        met += its.findings[*number].verdict == Finding::Verdict::met ? 1 : 0;
+      }
+      cells.push_back(count == 0 ? "" : fmt::format("{} of {} met", met, count));
+    };
+    add([](const StatementLine& line) { return std::optional(line.number); });
+    for (const Otherwise& side : its.experiment.otherwise) {
+      add([&](const StatementLine& line) { return on(line, side); });
+    }
+    append_row(text, cells);
+    return;
+  }
+  for (const StatementLine& line : lines) {
+    const Statement& s = line.statement();
+    const std::string against = against_text(line);
+    std::vector<std::string> cells{target.id, fmt::format("`{}`", s.figure),
+                                   runs_code(s.runs) + (against.empty() ? "" : " : " + against),
+                                   said_text(s), side_text(its, line.number)};
+    for (const Otherwise& side : its.experiment.otherwise) {
+      const std::optional<std::size_t> number = on(line, side);
+      cells.push_back(number ? side_text(its, *number) : "");
+    }
+    append_row(text, cells);
+  }
+}
+
 // The statements of each experiment under the other sides of its choices.
 void append_sides(std::string& text, const PaperTargets& paper,
                   const std::vector<Reproduced>& all) {
@@ -212,28 +266,7 @@ void append_sides(std::string& text, const PaperTargets& paper,
     }
     text += '\n';
     append_head(text, head);
-    for (const Target& target : paper.targets) {
-      for (const StatementLine& line : lines_of(target, all)) {
-        if (line.of != &its || line.others.empty()) continue;
-        const Statement& s = line.statement();
-        const auto cell = [&](std::size_t number) {
-          const Finding& finding = its.findings[number];
-          return measured_text(its.experiment.statements[number], finding) + ", " +
-                 std::string(verdict_word(finding.verdict));
-        };
-        const std::string against = against_text(line);
-        std::vector<std::string> cells{target.id, fmt::format("`{}`", s.figure),
-                                       runs_code(s.runs) + (against.empty() ? "" : " : " + against),
-                                       said_text(s), cell(line.number)};
-        for (const Otherwise& side : its.experiment.otherwise) {
-          const auto under = std::ranges::find(line.others, side.name, [&](std::size_t number) {
-            return its.experiment.statements[number].side;
-          });
-          cells.push_back(under == line.others.end() ? "" : cell(*under));
-        }
-        append_row(text, cells);
-      }
-    }
+    for (const Target& target : paper.targets) append_sides_of(text, target, its, all);
     text += '\n';
   }
 }

@@ -121,8 +121,9 @@ std::string measured_text(const Statement& statement, const Finding& finding) {
     return has_width ? fmt::format("{:.5g} ± {:.2g}", its.mean, its.half_width)
                      : fmt::format("{:.5g}", its.mean);
   }
-  return has_width ? fmt::format("{:.1f} ± {:.1f} %", its.mean, its.half_width)
-                   : fmt::format("{:.1f} %", its.mean);
+  const double mean = std::abs(its.mean) < 0.05 ? 0 : its.mean;  // not "-0.0"
+  return has_width ? fmt::format("{:.1f} ± {:.1f} %", mean, its.half_width)
+                   : fmt::format("{:.1f} %", mean);
 }
 
 Finding examine(const Statement& statement, std::span<const Summary> runs,
