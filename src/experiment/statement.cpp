@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <stdexcept>
 #include <type_traits>
 
@@ -53,12 +55,31 @@ std::string_view word(Statement::Kind kind) {
                                           : "spread";
 }
 
+// Of one figure by seed. Where no seed changes it, they are one run.
+bool is_one(const std::vector<double>& values) {
+  return std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end();
+}
+
+// As that of a run without an interval.
+double value_of(const Summary& summary, std::string_view figure) {
+  return figure_of(summary, figure).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::vector<double> values_of(std::span<const Summary> runs, std::string_view figure) {
+  std::vector<double> values;
+  for (const Summary& run : runs) values.push_back(value_of(run, figure));
+  return values;
+}
+
+MeanInterval interval_of(const std::vector<double>& by_seed, bool are_one) {
+  return mean_interval(are_one && !by_seed.empty() ? std::span(by_seed).first(1)
+                                                   : std::span(by_seed));
+}
+
 // The figure itself.
 Finding examine_value(const Statement& statement, std::span<const Summary> runs) {
   Finding finding;
-  for (const Summary& run : runs) {
-    finding.by_seed.push_back(figure_of(run, statement.figure).value());
-  }
+  finding.by_seed = values_of(runs, statement.figure);
   finding.improvement = mean_interval(finding.by_seed);
   finding.runs = finding.improvement.mean;
   finding.verdict = verdict(statement, finding);
@@ -87,7 +108,16 @@ std::optional<double> figure_of(const Summary& summary, std::string_view wanted)
   return result;
 }
 
-bool has_figure(std::string_view name) { return figure_of(Summary{}, name).has_value(); }
+bool has_figure(std::string_view wanted) {
+  const Summary names;
+  bool is_there = false;
+  visit_figures(names, [&](std::string_view name, const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if (name != wanted) return;
+    is_there = !std::is_same_v<Value, std::string>;
+  });
+  return is_there;
+}
 
 bool more_is_better(std::string_view figure) {
   return std::ranges::find(kMoreIsBetter, figure) != kMoreIsBetter.end();
@@ -133,13 +163,16 @@ Finding examine(const Statement& statement, std::span<const Summary> runs,
   const bool more = more_is_better(statement.figure);
   Finding finding;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double mine = figure_of(runs[i], statement.figure).value();
-    const double theirs = figure_of(against[i], statement.figure).value();
+    const double mine = value_of(runs[i], statement.figure);
+    const double theirs = value_of(against[i], statement.figure);
     finding.runs += mine / static_cast<double>(runs.size());
     finding.against += theirs / static_cast<double>(runs.size());
-    finding.by_seed.push_back(100 * (more ? mine - theirs : theirs - mine) / theirs);
+    const double better = more ? mine - theirs : theirs - mine;
+    finding.by_seed.push_back(better == 0 ? 0 : 100 * better / theirs);
   }
-  finding.improvement = mean_interval(finding.by_seed);
+  finding.improvement =
+      interval_of(finding.by_seed, is_one(values_of(runs, statement.figure)) &&
+                                       is_one(values_of(against, statement.figure)));
   finding.verdict = verdict(statement, finding);
   return finding;
 }
@@ -153,8 +186,7 @@ Finding examine(const Statement& statement, std::span<const std::span<const Summ
     if (runs.size() != seeds) throw std::logic_error("statement: other seeds");
     std::vector<double>& its = values.emplace_back();
     double sum = 0;
-    for (const Summary& run : runs)
-      sum += its.emplace_back(figure_of(run, statement.figure).value());
+    for (const Summary& run : runs) sum += its.emplace_back(value_of(run, statement.figure));
     means.push_back(sum / static_cast<double>(seeds));
   }
   const auto is_better = [&](double a, double b) { return more ? a > b : a < b; };
@@ -187,7 +219,7 @@ Finding examine(const Statement& statement, std::span<const std::span<const Summ
       finding.by_seed.push_back(100 * (more ? mine - *other : *other - mine) / *other);
     }
   }
-  finding.improvement = mean_interval(finding.by_seed);
+  finding.improvement = interval_of(finding.by_seed, std::ranges::all_of(values, is_one));
   finding.verdict = verdict(statement, finding);
   return finding;
 }

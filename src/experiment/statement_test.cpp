@@ -64,7 +64,16 @@ TEST(Statement, ADirectionNeedsAnIntervalWithoutZero) {
   statement.direction = Statement::Direction::worse;
   EXPECT_EQ(found(statement, {90, 91, 89, 90, 92}, base).verdict, Verdict::not_met);
   EXPECT_EQ(found(statement, {110, 111, 109, 110, 112}, base).verdict, Verdict::met);
-  EXPECT_EQ(found(statement, base, base).verdict, Verdict::not_met);
+  const std::vector<double> varied{100, 101, 102};
+  EXPECT_EQ(found(statement, varied, varied).verdict, Verdict::not_met);
+}
+
+TEST(Statement, SeedsThatChangeNothingAreOneRun) {
+  const Statement statement{.figure = "mean_turnaround_s"};
+  const std::vector<double> runs(5, 90), base(5, 100);
+  const Finding finding = found(statement, runs, base);
+  EXPECT_DOUBLE_EQ(finding.improvement.mean, 10);
+  EXPECT_EQ(finding.verdict, Verdict::open);
 }
 
 TEST(Statement, AlikeIsAnIntervalWithinFivePercent) {
