@@ -8,8 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/complaint.hpp"
-
 namespace ductile {
 namespace {
 
@@ -43,9 +41,6 @@ class Targets : public ::testing::Test {
     std::ofstream(path) << text;
     return read_targets(path.string(), folder_.string());
   }
-  std::string error_of(const std::string& text) const {
-    return testing::complaint([&] { read(text); });
-  }
   fs::path folder_;
 };
 
@@ -76,33 +71,6 @@ none = "a drawing"
 point = "the piece of the log"
 choice = "the first"
 )";
-
-TEST_F(Targets, AreOfTheStatementsOfExperiments) {
-  const PaperTargets paper = read(kTargets);
-  ASSERT_EQ(paper.targets.size(), 3u);
-  EXPECT_EQ(paper.experiments.at(0).seeds, "1..2");
-  EXPECT_THAT(paper.targets[0].statements, ::testing::ElementsAre("A"));
-  EXPECT_EQ(paper.figures.at(1).none, "a drawing");
-  EXPECT_EQ(paper.open.at(0).choice, "the first");
-}
-
-TEST_F(Targets, ErrorsSayTheLineAndWhatToDo) {
-  const std::string head = "title = \"A\"\n[[experiment]]\nfile = \"e.toml\"\n";
-  EXPECT_THAT(error_of("title = \"A\"\n[[experiment]]\nfile = \"f.toml\"\n"),
-              HasSubstr("007.toml:3: file: "));
-  EXPECT_THAT(
-      error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\nstatements = [\"B\"]\n"),
-      HasSubstr("007.toml:7: statements: there is no statement 'B'; it has to be one of e.toml"));
-  EXPECT_THAT(error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\n"),
-              HasSubstr("007.toml:4: target: 'A1' has no verdict"));
-  EXPECT_THAT(error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\nverdict = \"met\"\n"),
-              HasSubstr("verdict: target has no such field"));
-  EXPECT_THAT(error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\nnot_run = \"y\"\n"
-                              "[[target]]\nid = \"A1\"\nsays = \"x\"\nnot_run = \"y\"\n"),
-              HasSubstr("id: 'A1' is there twice"));
-  EXPECT_THAT(error_of(head), HasSubstr("has no target"));
-  EXPECT_THAT(error_of("goal = 1\n"), HasSubstr("goal: there is no such field"));
-}
 
 TEST(Verdict, OfATargetIsThatOfAllItsStatements) {
   const auto verdict = [](const Target& target, const std::vector<Verdict>& verdicts) {

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> kMoreIsBetter{"utilization", "utilizat
 Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
   using Verdict = Finding::Verdict;
   using Kind = Statement::Kind;
-  constexpr double kNear = 0.1, kAlike_percent = 5;
+  constexpr double kNear = 0.1, kWide = 0.25, kAlike_percent = 5;
   const double mean = finding.improvement.mean, half = finding.improvement.half_width;
   const auto met_if = [](bool is_met) { return is_met ? Verdict::met : Verdict::not_met; };
   if (!std::isfinite(mean)) return Verdict::open;
@@ -30,7 +30,9 @@ Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
   if (is_number) {
     const double said = statement.percent ? *statement.percent : statement.value;
     const double off = std::abs(mean - said);
-    return met_if(off <= kNear * std::abs(said) || (std::isfinite(half) && off <= half));
+    if (off <= kNear * std::abs(said)) return Verdict::met;
+    if (!std::isfinite(half) || off > half) return Verdict::not_met;
+    return half <= kWide * std::abs(said) ? Verdict::met : Verdict::open;
   }
   if (!std::isfinite(half)) return Verdict::open;
   if (statement.kind == Kind::at_most) return met_if(mean + half <= statement.value);

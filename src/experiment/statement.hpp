@@ -33,7 +33,8 @@ struct Finding {
   std::size_t best = 0, worst = 0;
 
   /// A number of the paper: met if it lies in the confidence interval, or the mean is off by 10 %
-  /// of it at most. A direction: met if the interval excludes 0. "Equal": met if all of the
+  /// of it at most; open in an interval of more than a quarter of it to either side, which says
+  /// nothing. A direction: met if the interval excludes 0. "Equal": met if all of the
   /// interval is within 5 percent. A bound: met if all of the interval is on its side of it. Open
   /// without an interval that it would need.
   enum class Verdict { met, not_met, open };

@@ -129,7 +129,7 @@ def test_what_is_wrong_is_told(ductile, tmp_path, words, complaint):
 def test_targets_name_statements_that_there_are(ductile, tmp_path):
     done = reproduce(ductile, experiments(tmp_path, statement="B"))
     assert done.returncode == 2
-    assert "targets/000.toml:10: statements: there is no statement 'B'; it has to be one of small.toml" in done.stderr
+    assert "targets/000.toml:11: statements: there is no statement 'B'; it has to be one of small.toml" in done.stderr
     folder = experiments(tmp_path / "more")
     (folder / "small.toml").unlink()
     done = reproduce(ductile, folder)
