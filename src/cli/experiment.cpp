@@ -1,7 +1,6 @@
 #include "cli/experiment.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -16,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/run_identity.hpp"
 #include "experiment/experiment_file.hpp"
 #include "experiment/run.hpp"
 #include "experiment/statement.hpp"
@@ -35,8 +35,8 @@ std::string found_log(const Experiment& experiment, const OptionSetting& option)
   if (name.is_absolute()) return name;
   const fs::path beside = fs::path(experiment.file).parent_path() / name;
   if (fs::exists(beside)) return beside;
-  if (const char* folder = std::getenv("DUCTILE_TRACES"); folder && fs::exists(folder / name)) {
-    return folder / name;
+  for (const std::string& folder : traces_folders()) {
+    if (fs::exists(folder / name)) return folder / name;
   }
   throw InputError({experiment.file, option.line, option.name},
                    name.string() + " is neither beside the file nor in $DUCTILE_TRACES",
@@ -153,11 +153,15 @@ class ExperimentRun {
     }
   }
 
+  const auto& runs() const { return runs_; }
+
   std::vector<Finding> findings() const {
     std::vector<Finding> findings;
     for (const Statement& statement : experiment_.statements) {
-      if (statement.kind == Statement::Kind::pair) {
-        findings.push_back(examine(statement, of(statement.runs), of(statement.against)));
+      if (statement.among.empty()) {
+        const bool is_alone = statement.is_of_value();
+        findings.push_back(examine(statement, of(statement.runs),
+                                   of(is_alone ? statement.runs : statement.against)));
         continue;
       }
       std::vector<std::span<const Summary>> among;
@@ -168,12 +172,6 @@ class ExperimentRun {
   }
 
  private:
-  struct Less {
-    bool operator()(const RunsOf& a, const RunsOf& b) const {
-      return std::tie(a.variant, a.policy) < std::tie(b.variant, b.policy);
-    }
-  };
-
   // Is its folder one in a folder for all variants?
   bool shares_folder(const Variant& variant) const {
     return experiment_.variants.size() > 1 &&
@@ -218,6 +216,7 @@ class ExperimentRun {
   void check(const Statement& statement) const {
     const Place place{experiment_.file, statement.line, "statement"};
     std::vector<RunsOf> all = statement.among;
+    if (statement.is_of_value()) all = {statement.runs};
     if (statement.kind == Statement::Kind::pair) all = {statement.runs, statement.against};
     for (const RunsOf& runs : all) {
       const std::vector<std::string> policies = values(runs.variant, {"policy"}, "easy");
@@ -254,15 +253,13 @@ class ExperimentRun {
   const Experiment experiment_;
   const std::map<std::string, std::vector<std::string>> given_;
   std::vector<std::string> folders_{};  // of the variants, inside --out
-  std::map<RunsOf, std::vector<Summary>, Less> runs_;
+  std::map<RunsOf, std::vector<Summary>, RunsOrder> runs_;
 };
 
 }  // namespace
 
 void run_experiment(const std::string& file, const CLI::App& given, bool json,
-                    const std::function<std::vector<Summary>(
-                        const std::vector<std::string>& options, const std::string& variant,
-                        const ResultsPlace& results)>& simulate) {
+                    const SimulateVariant& simulate) {
   ExperimentRun run(file, given);
   const Experiment& experiment = run.experiment();
   if (!json) {
@@ -283,6 +280,17 @@ void run_experiment(const std::string& file, const CLI::App& given, bool json,
   } else {
     std::cout << '\n' << findings_table(experiment.statements, findings) << std::flush;
   }
+}
+
+Reproduced reproduce_experiment(const std::string& file, const CLI::App& given,
+                                const SimulateVariant& simulate) {
+  ExperimentRun run(file, given);
+  for (const Variant& variant : run.experiment().variants) {
+    run.visit(variant, [&](const auto& options, const auto& name, const auto& results) {
+      run.add(variant, simulate(options, name, results));
+    });
+  }
+  return {.experiment = run.experiment(), .findings = run.findings(), .runs = run.runs()};
 }
 
 void each_variant(

@@ -17,6 +17,7 @@
 #include "cli/queue.hpp"
 #include "cli/replay.hpp"
 #include "cli/report.hpp"
+#include "cli/reproduce.hpp"
 #include "cli/reserve.hpp"
 #include "cli/resize.hpp"
 #include "cli/run.hpp"
@@ -42,6 +43,7 @@ int main(int argc, char** argv) {
     ductile::add_policies_command(app, registry);
     ductile::add_policy_server_command(app, registry);
     ductile::add_report_command(app);
+    ductile::add_reproduce_command(app, simulated);
     ductile::add_replay_command(app, simulated);
     ductile::add_run_command(app);
     ductile::add_serve_command(app, registry);

@@ -431,7 +431,7 @@ void ready_results(const Matrix& matrix) {
       }
     }
     if (!before.is_over || !is_same || !matrix.observers.empty() ||
-        !has_its_summary(file.folder() / before.folder, identity)) {
+        !(matrix.only_results || has_its_summary(file.folder() / before.folder, identity))) {
       useless.insert(before.folder);
     }
   });

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "simulation/checksum.hpp"
 
 namespace ductile {
@@ -56,18 +57,32 @@ std::optional<FileContent> read_content(const std::string& path) {
   return content;
 }
 
+std::vector<std::string> traces_folders() {
+  std::vector<std::string> folders;
+  const char* const value = std::getenv("DUCTILE_TRACES");
+  std::string_view rest = value ? value : "";
+  while (!rest.empty()) {
+    if (const std::string_view folder = next_part(rest, ':'); !folder.empty()) {
+      folders.emplace_back(folder);
+    }
+  }
+  return folders;
+}
+
 std::string without_traces_folder(const std::string& path) {
-  const char* const folder = std::getenv("DUCTILE_TRACES");
-  if (!folder || !*folder) return path;
-  const std::string head = (fs::path(folder) / "").string();
-  return path.starts_with(head) ? path.substr(head.size()) : path;
+  for (const std::string& folder : traces_folders()) {
+    const std::string head = (fs::path(folder) / "").string();
+    if (path.starts_with(head)) return path.substr(head.size());
+  }
+  return path;
 }
 
 std::string found_input(const std::string& name) {
-  const char* const folder = std::getenv("DUCTILE_TRACES");
   std::error_code error;
-  if (folder && !fs::exists(name, error) && fs::exists(fs::path(folder) / name, error)) {
-    return (fs::path(folder) / name).string();
+  if (fs::exists(name, error)) return name;
+  for (const std::string& folder : traces_folders()) {
+    const fs::path path = fs::path(folder) / name;
+    if (fs::exists(path, error)) return path.string();
   }
   return name;
 }

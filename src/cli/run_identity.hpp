@@ -29,8 +29,10 @@ struct FileContent {
 /// Throws InputError if it cannot be read.
 std::optional<FileContent> read_content(const std::string& path);
 
-/// A path without the folder $DUCTILE_TRACES, so that it says the same on every machine; and where
-/// a file of such a name is: there as it is written, else in that folder.
+/// The folders of logs: $DUCTILE_TRACES, which may be several with ':' between them.
+std::vector<std::string> traces_folders();
+/// A path without a folder of logs, so that it says the same on every machine; and where a file of
+/// such a name is: there as it is written, else in the first of those folders that has it.
 std::string without_traces_folder(const std::string& path);
 std::string found_input(const std::string& name);
 

@@ -708,6 +708,8 @@ struct Session {
   std::unique_ptr<Claims> claims{};
   // Who called in this process, and prints what he likes; null: the command line.
   const CalledRun* caller = nullptr;
+  // Of pages that are made of many experiments: nothing is printed, and only results are kept.
+  bool is_for_page = false;
 };
 
 // Where the results of the matrix go, and what of them is there.
@@ -898,6 +900,7 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   matrix.seeds = options.seeds;
   matrix.threads = options.threads;
   matrix.out = options.out;
+  matrix.only_results = session.is_for_page;
   matrix.settings = options.settings;
   matrix.settings.predict_walltimes =
       options.transform.estimates.kind == EstimateSettings::Kind::predicted;
@@ -917,8 +920,8 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   }
   matrix.settings.rules.identities =
       options.identities == "on" ||
-      (options.identities == "auto" &&
-       (!options.out.empty() || needs_identities || options.settings.rules.check));
+      (options.identities == "auto" && ((!options.out.empty() && !session.is_for_page) ||
+                                        needs_identities || options.settings.rules.check));
   check_power_caps(source, matrix.settings);
   check_sharing(matrix.settings, std::ranges::any_of(matrix.policies, [](const auto& policy) {
                   return policy->traits.needs.parts;
@@ -947,7 +950,8 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
     if (matrix.settings.stop->load()) throw Stopped("stopped; what was over is kept");
     return {};
   }
-  const bool as_text = !options.json && !caller, as_json = options.json && !caller;
+  const bool as_text = !options.json && !caller && !session.is_for_page,
+             as_json = options.json && !caller;
   if (as_text) std::cout << source.about << '\n' << std::flush;
   std::vector<Summary> summaries;
   run_matrix(matrix, [&](const Summary& summary) {
@@ -1369,6 +1373,20 @@ Summary simulate_called(const CalledRun& run, const Registry& registry) {
   Session session;
   session.caller = &run;
   return simulate_command(std::move(options), registry, command, session).at(0);
+}
+
+Reproduced simulate_for_page(const std::string& experiment, std::vector<std::string> options,
+                             const Registry& registry) {
+  CLI::App command("", "simulate");
+  SimulateOptions given;
+  add_options(command, given);
+  parse_texts(command, std::move(options));
+  Session session;
+  session.is_for_page = true;
+  return reproduce_experiment(
+      experiment, command, [&](const auto& texts, const std::string& variant, const auto& results) {
+        return simulate_options(texts, variant, results, registry, session);
+      });
 }
 
 void add_simulate_command(CLI::App& app, const Registry& registry) {

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/ids.hpp"
+#include "experiment/reproduction.hpp"
 #include "metrics/summary.hpp"
 #include "policies/registry.hpp"
 #include "simulation/observer.hpp"
@@ -47,5 +48,11 @@ struct CalledRun {
   std::function<void()> progress{};         // called now and then
 };
 Summary simulate_called(const CalledRun& run, const Registry& registry);
+
+/// All runs of an experiment file, under options that go before its own. What is over in the folder
+/// of --out is kept there, and not run again; there are no other files. Nothing is printed but the
+/// line of progress and remarks.
+Reproduced simulate_for_page(const std::string& experiment, std::vector<std::string> options,
+                             const Registry& registry);
 
 }  // namespace ductile

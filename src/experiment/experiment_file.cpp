@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <set>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -16,7 +16,9 @@
 namespace ductile {
 namespace {
 
-constexpr std::array<std::string_view, 3> kDirectionWords{"better", "worse", "equal"};
+// More or less of the figure is better or worse by what it is.
+constexpr std::array<std::string_view, 5> kDirectionWords{"better", "worse", "equal", "higher",
+                                                          "lower"};
 
 class Reader {
  public:
@@ -30,7 +32,7 @@ class Reader {
         (name == "title"    ? experiment_.title
          : name == "source" ? experiment_.source
                             : experiment_.note) = text(name, node);
-      } else if (name == "variant" || name == "statement") {
+      } else if (name == "variant" || name == "statement" || name == "otherwise") {
         continue;
       } else {
         experiment_.options.push_back(option(name, node));
@@ -39,6 +41,9 @@ class Reader {
     for (const toml::table* table : tables(root, "variant")) variant(*table);
     if (experiment_.variants.empty()) experiment_.variants.emplace_back();
     for (const toml::table* table : tables(root, "statement")) statement(*table);
+    own_variants_ = experiment_.variants.size();
+    own_statements_ = experiment_.statements.size();
+    for (const toml::table* table : tables(root, "otherwise")) other_side(*table);
     return std::move(experiment_);
   }
 
@@ -166,6 +171,7 @@ class Reader {
     std::vector<std::string> figures, variants{experiment_.variants.front().name}, stars{""};
     std::vector<RunsOf> runs, against, among, best, worst;
     std::optional<double> spread;
+    std::string_view order;
     const auto read_text = [&](const auto& field, const auto& node) { return text(field, node); };
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
@@ -190,9 +196,9 @@ class Reader {
         const auto word = std::ranges::find(kDirectionWords, text(name, node));
         if (word == kDirectionWords.end()) {
           fail(node, name, "'" + text(name, node) + "' is no direction",
-               "use better, worse or equal");
+               "use better, worse, higher, lower or equal");
         }
-        common.direction = static_cast<Statement::Direction>(word - kDirectionWords.begin());
+        order = *word;
       } else if (name == "percent" || name == "spread") {
         std::optional<double>& number = name == "percent" ? common.percent : spread;
         number = node.value<double>();
@@ -200,6 +206,14 @@ class Reader {
         if (name == "spread" && !(*number >= 0)) {
           fail(node, name, "is below 0", "it is the way from the best to the worst, in percent");
         }
+      } else if (name == "is" || name == "at_most" || name == "at_least") {
+        const std::optional<double> value = node.value<double>();
+        if (!value) fail(node, name, "is no number", "write it in the unit of the figure");
+        if (common.is_of_value()) fail(node, name, "is the second one", "make two statements");
+        common.kind = name == "is"        ? Statement::Kind::is
+                      : name == "at_most" ? Statement::Kind::at_most
+                                          : Statement::Kind::at_least;
+        common.value = *value;
       } else if (name == "among") {
         among = each(name, node, [&](const auto& f, const auto& n) { return runs_of(f, n); });
         if (among.size() < 2) fail(node, name, "is one alone", "name all that are compared");
@@ -208,10 +222,20 @@ class Reader {
       } else {
         fail(node, name, "a statement has no such field",
              "it has id, figure, runs, against, variant, for, direction, percent and note, or "
-             "among with best, worst and spread instead of runs, against, direction and percent");
+             "among with best, worst and spread instead of runs, against, direction and percent, "
+             "or is, at_most or at_least instead of against, direction and percent");
       }
     }
     if (figures.empty()) fail(table, "statement", "has no figure", "say it");
+    if (common.is_of_value()) {
+      for (const char* other : {"against", "direction", "percent", "among", "best", "worst"}) {
+        if (const toml::node* node = table.get(other)) {
+          fail(*node, other, "does not go with is, at_most and at_least",
+               "make two statements of it");
+        }
+      }
+      against.emplace_back();
+    }
     const bool ranks = !best.empty() || !worst.empty() || spread;
     if (!among.empty() || ranks) {
       for (const char* other : {"runs", "against", "direction", "percent"}) {
@@ -232,6 +256,7 @@ class Reader {
     for (const std::string& star : stars) {
       for (const std::string& variant : variants) {
         const auto completed = [&](RunsOf of) {
+          if (of.policy.empty()) return of;  // nobody is compared with
           if (of.variant.empty()) of.variant = variant;
           for (auto at = of.policy.find('*'); at != std::string::npos; at = of.policy.find('*')) {
             if (star.empty()) fail(table, "statement", "'*' stands for nothing", "say for = [...]");
@@ -273,6 +298,7 @@ class Reader {
           for (const RunsOf& one : runs) {
             for (const RunsOf& other : against) {
               common.figure = name;
+              common.direction = direction_of(order, name);
               common.runs = completed(one);
               common.against = completed(other);
               experiment_.statements.push_back(common);
@@ -283,7 +309,113 @@ class Reader {
     }
   }
 
+  static Statement::Direction direction_of(std::string_view word, const std::string& figure) {
+    using Direction = Statement::Direction;
+    if (word == "equal") return Direction::equal;
+    const bool is_better = word == "higher"  ? more_is_better(figure)
+                           : word == "lower" ? !more_is_better(figure)
+                                             : word != "worse";
+    return is_better ? Direction::better : Direction::worse;
+  }
+
+  // The other side of a choice: the variants that it is for once more, with what it changes, and
+  // what is said of them.
+  void other_side(const toml::table& table) {
+    Otherwise its;
+    std::vector<std::string> of;
+    std::vector<OptionSetting> own;
+    std::map<std::string, std::string> added, parameters;  // by option, and by policy
+    const auto texts = [&](const std::string& field, const toml::node& node) {
+      const toml::table* const all = node.as_table();
+      if (!all) fail(node, field, "is no table", "write " + field + " = { NAME = \"...\" }");
+      std::map<std::string, std::string> result;
+      for (const auto& [key, item] : *all) result[std::string(key.str())] = text(field, item);
+      return result;
+    };
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (name == "name" || name == "note") {
+        (name == "name" ? its.name : its.note) = text(name, node);
+      } else if (name == "variants") {
+        of = each(name, node, [&](const auto& f, const auto& n) { return variant_name(f, n); });
+      } else if (name == "add") {
+        added = texts(name, node);
+      } else if (name == "parameters") {
+        parameters = texts(name, node);
+      } else {
+        own.push_back(option(name, node));
+      }
+    }
+    if (its.name.empty()) fail(table, "otherwise", "has no name", "write name = \"...\"");
+    if (own.empty() && added.empty() && parameters.empty()) {
+      fail(table, "otherwise", "changes nothing", "give an option, add or parameters");
+    }
+    const auto with_parameters = [&](const std::string& policy) {
+      const std::size_t colon = policy.find(':');
+      const auto more = parameters.find(policy.substr(0, colon));
+      if (more == parameters.end()) return policy;
+      return policy + (colon == std::string::npos ? ":" : ",") + more->second;
+    };
+    const auto name_of = [&](const std::string& variant) {
+      return variant.empty() ? its.name : variant + "; " + its.name;
+    };
+    const auto is_of = [&](const std::string& variant) {
+      return of.empty() || std::ranges::find(of, variant) != of.end();
+    };
+    for (std::size_t i = 0; i < own_variants_; ++i) {
+      const Variant base = experiment_.variants[i];
+      if (!is_of(base.name)) continue;
+      Variant other{.name = name_of(base.name), .options = own, .side = its.name};
+      if (known(other.name)) {
+        fail(table, "otherwise", "'" + other.name + "' is there twice", "give it another name");
+      }
+      for (OptionSetting option : options_of(experiment_, base)) {
+        const auto replaced = [&](const OptionSetting& by) {
+          return replaces(by.name, option.name);
+        };
+        if (std::ranges::any_of(own, replaced)) continue;
+        const auto more = added.find(option.name);
+        for (std::string& value : option.values) {
+          if (more != added.end()) value += more->second;
+          if (option.name == "policy") value = with_parameters(value);
+        }
+        other.options.push_back(std::move(option));
+      }
+      for (const auto& [name, more] : added) {
+        if (std::ranges::find(other.options, name, &OptionSetting::name) != other.options.end()) {
+          continue;
+        }
+        fail(table, "add",
+             "'" + base.name + "' has no option " + name + " to add '" + more + "' to",
+             "name the variants that have it with variants = [...]");
+      }
+      experiment_.variants.push_back(std::move(other));
+    }
+    for (std::size_t i = 0; i < own_statements_; ++i) {
+      Statement other = experiment_.statements[i];
+      bool is_whole = true;
+      const auto turn = [&](RunsOf& runs) {
+        if (runs.policy.empty()) return;
+        is_whole = is_whole && is_of(runs.variant);
+        runs = {name_of(runs.variant), with_parameters(runs.policy)};
+      };
+      turn(other.runs);
+      turn(other.against);
+      std::ranges::for_each(other.among, turn);
+      if (!is_whole) continue;
+      other.side = its.name;
+      other.base = i;
+      experiment_.statements.push_back(std::move(other));
+    }
+    // Several tables may be one side, each for some variants.
+    std::vector<Otherwise>& sides = experiment_.otherwise;
+    if (std::ranges::find(sides, its.name, &Otherwise::name) == sides.end()) {
+      sides.push_back(std::move(its));
+    }
+  }
+
   Experiment experiment_;
+  std::size_t own_variants_ = 0, own_statements_ = 0;  // without those of other sides
 };
 
 }  // namespace

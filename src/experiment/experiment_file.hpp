@@ -1,6 +1,7 @@
 // Experiment files: what to simulate, and what a paper says comes out (docs/formats/experiment.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,8 +21,14 @@ struct OptionSetting {
 
 /// One matrix of runs; its options stand before those of the whole file.
 struct Variant {
-  std::string name;
-  std::vector<OptionSetting> options;
+  std::string name{};
+  std::vector<OptionSetting> options{};
+  std::string side{};  // the other side of a choice that it is on; empty: as the file has it
+};
+
+/// The other side of a choice: what is changed in some variants, to see what depends on it.
+struct Otherwise {
+  std::string name{}, note{};
 };
 
 /// Runs of one policy in one variant.
@@ -34,9 +41,10 @@ struct RunsOf {
 /// One statement about two policies (or the same one in two variants): `runs` are better than
 /// `against` in `figure`, by so many percent where the paper says how many. Or one about several:
 /// `runs` are the best or the worst of them, or from the best to the worst it is so many percent.
+/// Or the figure of `runs` is a number itself, or on one side of it.
 struct Statement {
   enum class Direction : std::uint8_t { better, worse, equal };
-  enum class Kind : std::uint8_t { pair, best, worst, spread };
+  enum class Kind : std::uint8_t { pair, best, worst, spread, is, at_most, at_least };
 
   std::string id{};      // as the source numbers it
   std::string figure{};  // a field of Summary
@@ -46,16 +54,24 @@ struct Statement {
   std::vector<RunsOf> among{};  // all others: `runs` are one of them
   Direction direction = Direction::better;
   std::optional<double> percent{};
+  double value = 0;  // of a number: in the unit of the figure
   std::string note{};
+  std::string side{};    // the other side of a choice on which it is looked at,
+  std::size_t base = 0;  // and which statement it is without that
   std::uint64_t line = 0;
+
+  /// Is it about a figure itself, not about a difference?
+  bool is_of_value() const { return kind >= Kind::is; }
 };
 
 struct Experiment {
   std::string file;
   std::string title, source, note;
   std::vector<OptionSetting> options;  // of all variants
-  std::vector<Variant> variants;       // at least one; unnamed if the file has none
+  // At least one; unnamed if the file has none. Those of [[otherwise]] come last, as do statements.
+  std::vector<Variant> variants;
   std::vector<Statement> statements;
+  std::vector<Otherwise> otherwise;
 };
 
 /// Throws InputError with file, line and field. Whether an option exists, only `simulate` knows.

@@ -138,7 +138,7 @@ TEST(ExperimentFile, ErrorsSayWhereAndTheRemedy) {
   EXPECT_THAT(error_of(statement + "against = { variant = \"v\", policy = \"fcfs\" }\n"),
               HasSubstr(":4: against: there is no variant 'v'"));
   EXPECT_THAT(error_of(statement + "direction = \"up\"\n"),
-              HasSubstr("use better, worse or equal"));
+              HasSubstr("use better, worse, higher, lower or equal"));
   EXPECT_THAT(error_of(statement + "percent = \"x\"\n"), HasSubstr("percent: is no number"));
   EXPECT_THAT(error_of(statement + "speed = 1\n"),
               HasSubstr("speed: a statement has no such field"));
@@ -152,6 +152,83 @@ TEST(ExperimentFile, ErrorsSayWhereAndTheRemedy) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("/nowhere/at all.toml: No such file"));
   }
+}
+
+TEST(ExperimentFile, TheOtherSideOfAChoiceIsMoreVariantsAndStatements) {
+  const Experiment experiment = read_experiment(written(
+      "policy = [\"easy\", \"mebf\", \"mebf:gap=shrink+\"]\nestimates = \"perfect\"\n"
+      "[[variant]]\nname = \"a\"\nmalleable = \"1:rho=LS\"\n"
+      "[[variant]]\nname = \"b\"\nmalleable = \"0.5\"\n"
+      "[[statement]]\nid = \"M1\"\nfigure = \"mean_wait_s\"\nruns = \"mebf\"\nagainst = \"easy\"\n"
+      "[[statement]]\nid = \"M2\"\nfigure = \"mean_wait_s\"\nruns = { variant = \"b\", policy = "
+      "\"mebf\" }\nagainst = \"easy\"\n"
+      "[[otherwise]]\nname = \"pref\"\nnote = \"why\"\nvariants = [\"a\"]\nestimates = "
+      "\"requested\"\nadd = { malleable = \",rho_reference=pref\" }\n"
+      "[[otherwise]]\nname = \"one\"\nparameters = { mebf = \"shrink_scope=one\" }\n"));
+  ASSERT_EQ(experiment.variants.size(), 5u);
+  const Variant& pref = experiment.variants[2];
+  EXPECT_EQ(pref.name, "a; pref");
+  EXPECT_EQ(pref.side, "pref");
+  const auto value = [&](const Variant& variant, const std::string& name) {
+    for (const OptionSetting& option : options_of(experiment, variant)) {
+      if (option.name == name) return option.values;
+    }
+    return std::vector<std::string>();
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(value(pref, "malleable"), ElementsAre("1:rho=LS,rho_reference=pref"));
+  EXPECT_THAT(value(pref, "estimates"), ElementsAre("requested"));
+  EXPECT_THAT(value(experiment.variants[4], "policy"),
+              ElementsAre("easy", "mebf:shrink_scope=one", "mebf:gap=shrink+,shrink_scope=one"));
+  EXPECT_THAT(value(experiment.variants[4], "estimates"), ElementsAre("perfect"));
+  // M2 compares with a variant that the first one is not for.
+  ASSERT_EQ(experiment.statements.size(), 5u);
+  EXPECT_EQ(experiment.statements[2].id, "M1");
+  EXPECT_EQ(experiment.statements[2].side, "pref");
+  EXPECT_EQ(experiment.statements[2].runs, (RunsOf{"a; pref", "mebf"}));
+  EXPECT_EQ(experiment.statements[4].base, 1u);
+  EXPECT_EQ(experiment.statements[4].runs, (RunsOf{"b; one", "mebf:shrink_scope=one"}));
+  EXPECT_EQ(experiment.statements[4].against, (RunsOf{"a; one", "easy"}));
+  ASSERT_EQ(experiment.otherwise.size(), 2u);
+  EXPECT_EQ(experiment.otherwise[0].note, "why");
+}
+
+TEST(ExperimentFile, AnOtherSideThatChangesNothingIsAnError) {
+  EXPECT_THAT(error_of("jobs = 5\n[[otherwise]]\nname = \"x\"\n"),
+              HasSubstr("experiment.toml:2: otherwise: changes nothing"));
+  EXPECT_THAT(error_of("jobs = 5\n[[otherwise]]\njobs = 6\n"), HasSubstr("has no name"));
+  EXPECT_THAT(error_of("jobs = 5\n[[otherwise]]\nname = \"x\"\nadd = { malleable = \",a=b\" }\n"),
+              HasSubstr("has no option malleable to add"));
+  EXPECT_THAT(error_of("jobs = 5\n[[otherwise]]\nname = \"x\"\nadd = 5\n"),
+              HasSubstr("add: is no table"));
+}
+
+TEST(ExperimentFile, AFigureCanBeComparedWithANumber) {
+  const auto of = [](const std::string& rest) {
+    return "[[statement]]\nfigure = \"utilization\"\nruns = \"easy\"\n" + rest;
+  };
+  const Experiment experiment = read_experiment(written(of("at_most = 0.91\n")));
+  ASSERT_EQ(experiment.statements.size(), 1u);
+  EXPECT_EQ(experiment.statements[0].kind, Statement::Kind::at_most);
+  EXPECT_DOUBLE_EQ(experiment.statements[0].value, 0.91);
+  EXPECT_THAT(error_of(of("is = 1\nagainst = \"fcfs\"\n")), HasSubstr("does not go with is"));
+  EXPECT_THAT(error_of(of("is = 1\nat_most = 2\n")), HasSubstr("is the second one"));
+  EXPECT_THAT(error_of(of("is = \"much\"\n")), HasSubstr("is no number"));
+}
+
+TEST(ExperimentFile, HigherAndLowerAreBetterOrWorseByTheFigure) {
+  const auto direction = [](const std::string& figure, const std::string& word) {
+    return read_experiment(written("[[statement]]\nfigure = \"" + figure +
+                                   "\"\nruns = \"easy\"\nagainst = \"fcfs\"\ndirection = \"" +
+                                   word + "\"\n"))
+        .statements[0]
+        .direction;
+  };
+  using Direction = Statement::Direction;
+  EXPECT_EQ(direction("utilization", "higher"), Direction::better);
+  EXPECT_EQ(direction("expands", "higher"), Direction::worse);
+  EXPECT_EQ(direction("expands", "lower"), Direction::better);
+  EXPECT_EQ(direction("utilization", "lower"), Direction::worse);
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ class MatrixRun {
   }
 
  private:
+  bool has_files() const { return !matrix_.out.empty() && !matrix_.only_results; }
+
   // What a worker does: the next run, until there is none.
   void work() {
     while (const auto number = next()) {
@@ -179,7 +181,7 @@ class MatrixRun {
     std::vector<Observer*> observers{&figures};
     if (runs_ == 1) std::ranges::copy(matrix_.observers, std::back_inserter(observers));
     std::optional<RunFolder> folder;
-    if (!matrix_.out.empty()) {
+    if (has_files()) {
       folder.emplace(matrix_.out / name_of(number), workload, settings.corridor);
       folder->add_observers(observers);
     }
@@ -251,7 +253,7 @@ class MatrixRun {
         ready.measured.write(*ready.summary);
       }
       done_(*ready.summary);
-      if (matrix_.out.empty() || runs_ == 1) continue;
+      if (!has_files() || runs_ == 1) continue;
       RunPage& page = pages_.emplace_back(RunPage{.folder = name_of(delivered_),
                                                   .path = matrix_.out / name_of(delivered_),
                                                   .summary = std::move(*ready.summary)});

@@ -51,6 +51,8 @@ struct Matrix {
   /// Where the files go: of one run into the folder itself, of several into one folder for each,
   /// and a comparison beside them. Empty: no files.
   std::filesystem::path out;
+  /// Nothing is written there but the results: no files of runs, no comparison.
+  bool only_results = false;
   /// Where results are kept of which there are files, run by run: in the folder of those or in one
   /// above. Runs that are over there are not run again.
   ResultsFile* results = nullptr;

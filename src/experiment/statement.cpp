@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <stdexcept>
 #include <type_traits>
 
@@ -14,66 +16,33 @@
 namespace ductile {
 namespace {
 
-// Of all others less is better.
 constexpr std::array<std::string_view, 4> kMoreIsBetter{"utilization", "utilization_net",
                                                         "efficiency", "throughput_jobs_h"};
 
-std::optional<double> figure(const Summary& summary, std::string_view wanted) {
-  std::optional<double> result;
-  visit_figures(summary, [&](std::string_view name, const auto& value) {
-    if (name != wanted) return;
-    using Value = std::decay_t<decltype(value)>;
-    if constexpr (std::is_arithmetic_v<Value>) {
-      result = static_cast<double>(value);
-    } else if constexpr (!std::is_same_v<Value, std::string>) {
-      if (value) result = static_cast<double>(*value);
-    }
-  });
-  return result;
-}
-
 Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
   using Verdict = Finding::Verdict;
-  using Direction = Statement::Direction;
-  constexpr double kPoints = 10, kAlike = 5, kShare = 0.8;
-  constexpr std::size_t kSeeds = 10;
+  using Kind = Statement::Kind;
+  constexpr double kNear = 0.1, kWide = 0.25, kAlike_percent = 5;
   const double mean = finding.improvement.mean, half = finding.improvement.half_width;
+  const auto met_if = [](bool is_met) { return is_met ? Verdict::met : Verdict::not_met; };
   if (!std::isfinite(mean)) return Verdict::open;
-  const bool enough = finding.by_seed.size() >= kSeeds;
-  if (statement.percent) {
-    if (std::abs(mean - *statement.percent) > kPoints) return Verdict::not_met;
-    const bool wide = std::isfinite(half) && half >= std::abs(mean);
-    if (mean * *statement.percent <= 0 || wide) return Verdict::near;
-    return enough ? Verdict::met : Verdict::looks_right;
+  const bool is_number = statement.percent || statement.kind == Kind::is;
+  if (is_number) {
+    const double said = statement.percent ? *statement.percent : statement.value;
+    const double off = std::abs(mean - said);
+    if (off <= kNear * std::abs(said)) return Verdict::met;
+    if (!std::isfinite(half) || off > half) return Verdict::not_met;
+    return half <= kWide * std::abs(said) ? Verdict::met : Verdict::open;
   }
-  if (statement.direction == Direction::equal) {
-    if (std::abs(mean) > kAlike) return Verdict::not_met;
-    return enough ? Verdict::met : Verdict::looks_right;
+  if (!std::isfinite(half)) return Verdict::open;
+  if (statement.kind == Kind::at_most) return met_if(mean + half <= statement.value);
+  if (statement.kind == Kind::at_least) return met_if(mean - half >= statement.value);
+  if (statement.direction == Statement::Direction::equal) {
+    return met_if(std::abs(mean) + half <= kAlike_percent);
   }
   const bool is_better =
-      statement.direction == Direction::better && statement.kind != Statement::Kind::worst;
-  const double sign = is_better ? 1 : -1;
-  const auto agree = static_cast<double>(
-      std::ranges::count_if(finding.by_seed, [&](double value) { return value * sign > 0; }));
-  const double share = agree / static_cast<double>(finding.by_seed.size());
-  if (share < kShare) return Verdict::not_met;
-  return std::isfinite(half) && half < std::abs(mean) ? Verdict::met : Verdict::looks_right;
-}
-
-std::string_view word(Finding::Verdict verdict) {
-  switch (verdict) {
-    case Finding::Verdict::met:
-      return "met";
-    case Finding::Verdict::looks_right:
-      return "looks right";
-    case Finding::Verdict::near:
-      return "near";
-    case Finding::Verdict::not_met:
-      return "not met";
-    case Finding::Verdict::open:
-      return "open";
-  }
-  return "";
+      statement.direction == Statement::Direction::better && statement.kind != Kind::worst;
+  return met_if((is_better ? mean : -mean) > half);
 }
 
 std::string_view word(Statement::Direction direction) {
@@ -88,33 +57,130 @@ std::string_view word(Statement::Kind kind) {
                                           : "spread";
 }
 
-std::string name(const RunsOf& runs) {
-  return runs.variant.empty() ? runs.policy : runs.variant + ", " + runs.policy;
+// Of one figure by seed. Where no seed changes it, they are one run.
+bool is_one(const std::vector<double>& values) {
+  return std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end();
+}
+
+// As that of a run without an interval.
+double value_of(const Summary& summary, std::string_view figure) {
+  return figure_of(summary, figure).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+std::vector<double> values_of(std::span<const Summary> runs, std::string_view figure) {
+  std::vector<double> values;
+  for (const Summary& run : runs) values.push_back(value_of(run, figure));
+  return values;
+}
+
+MeanInterval interval_of(const std::vector<double>& by_seed, bool are_one) {
+  return mean_interval(are_one && !by_seed.empty() ? std::span(by_seed).first(1)
+                                                   : std::span(by_seed));
+}
+
+// The figure itself.
+Finding examine_value(const Statement& statement, std::span<const Summary> runs) {
+  Finding finding;
+  finding.by_seed = values_of(runs, statement.figure);
+  finding.improvement = mean_interval(finding.by_seed);
+  finding.runs = finding.improvement.mean;
+  finding.verdict = verdict(statement, finding);
+  return finding;
+}
+
+std::string_view bound_word(Statement::Kind kind) {
+  return kind == Statement::Kind::at_most    ? "at most "
+         : kind == Statement::Kind::at_least ? "at least "
+                                             : "";
 }
 
 }  // namespace
 
-bool has_figure(std::string_view name) { return figure(Summary{}, name).has_value(); }
+std::optional<double> figure_of(const Summary& summary, std::string_view wanted) {
+  std::optional<double> result;
+  visit_figures(summary, [&](std::string_view name, const auto& value) {
+    if (name != wanted) return;
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>) {
+      result = static_cast<double>(value);
+    } else if constexpr (!std::is_same_v<Value, std::string>) {
+      if (value) result = static_cast<double>(*value);
+    }
+  });
+  return result;
+}
+
+bool has_figure(std::string_view wanted) {
+  const Summary names;
+  bool is_there = false;
+  visit_figures(names, [&](std::string_view name, const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if (name != wanted) return;
+    is_there = !std::is_same_v<Value, std::string>;
+  });
+  return is_there;
+}
+
+bool more_is_better(std::string_view figure) {
+  return std::ranges::find(kMoreIsBetter, figure) != kMoreIsBetter.end();
+}
+
+std::string_view verdict_word(Finding::Verdict verdict) {
+  using Verdict = Finding::Verdict;
+  return verdict == Verdict::met ? "met" : verdict == Verdict::not_met ? "not met" : "open";
+}
+
+std::string runs_text(const RunsOf& runs) {
+  return runs.variant.empty() ? runs.policy : runs.variant + ", " + runs.policy;
+}
+
+std::string said_text(const Statement& statement) {
+  using Kind = Statement::Kind;
+  if (statement.is_of_value()) {
+    return fmt::format("{}{:g}", bound_word(statement.kind), statement.value);
+  }
+  if (statement.kind == Kind::spread) return fmt::format("spread {:g} %", *statement.percent);
+  if (statement.kind != Kind::pair) return std::string(word(statement.kind));
+  if (statement.percent) return fmt::format("{:g} %", *statement.percent);
+  return std::string(word(statement.direction));
+}
+
+std::string measured_text(const Statement& statement, const Finding& finding) {
+  const MeanInterval& its = finding.improvement;
+  if (!std::isfinite(its.mean)) return "-";
+  const bool has_width = std::isfinite(its.half_width);
+  if (statement.is_of_value()) {
+    return has_width ? fmt::format("{:.5g} ± {:.2g}", its.mean, its.half_width)
+                     : fmt::format("{:.5g}", its.mean);
+  }
+  const double mean = std::abs(its.mean) < 0.05 ? 0 : its.mean;  // not "-0.0"
+  return has_width ? fmt::format("{:.1f} ± {:.1f} %", mean, its.half_width)
+                   : fmt::format("{:.1f} %", mean);
+}
 
 Finding examine(const Statement& statement, std::span<const Summary> runs,
                 std::span<const Summary> against) {
+  if (statement.is_of_value()) return examine_value(statement, runs);
   if (runs.size() != against.size()) throw std::logic_error("statement: other seeds");
-  const bool more = std::ranges::find(kMoreIsBetter, statement.figure) != kMoreIsBetter.end();
+  const bool more = more_is_better(statement.figure);
   Finding finding;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double mine = figure(runs[i], statement.figure).value();
-    const double theirs = figure(against[i], statement.figure).value();
+    const double mine = value_of(runs[i], statement.figure);
+    const double theirs = value_of(against[i], statement.figure);
     finding.runs += mine / static_cast<double>(runs.size());
     finding.against += theirs / static_cast<double>(runs.size());
-    finding.by_seed.push_back(100 * (more ? mine - theirs : theirs - mine) / theirs);
+    const double better = more ? mine - theirs : theirs - mine;
+    finding.by_seed.push_back(better == 0 ? 0 : 100 * better / theirs);
   }
-  finding.improvement = mean_interval(finding.by_seed);
+  finding.improvement =
+      interval_of(finding.by_seed, is_one(values_of(runs, statement.figure)) &&
+                                       is_one(values_of(against, statement.figure)));
   finding.verdict = verdict(statement, finding);
   return finding;
 }
 
 Finding examine(const Statement& statement, std::span<const std::span<const Summary>> among) {
-  const bool more = std::ranges::find(kMoreIsBetter, statement.figure) != kMoreIsBetter.end();
+  const bool more = more_is_better(statement.figure);
   const std::size_t seeds = among.front().size();
   std::vector<std::vector<double>> values;  // by who, and seed
   std::vector<double> means;
@@ -122,7 +188,7 @@ Finding examine(const Statement& statement, std::span<const std::span<const Summ
     if (runs.size() != seeds) throw std::logic_error("statement: other seeds");
     std::vector<double>& its = values.emplace_back();
     double sum = 0;
-    for (const Summary& run : runs) sum += its.emplace_back(figure(run, statement.figure).value());
+    for (const Summary& run : runs) sum += its.emplace_back(value_of(run, statement.figure));
     means.push_back(sum / static_cast<double>(seeds));
   }
   const auto is_better = [&](double a, double b) { return more ? a > b : a < b; };
@@ -155,7 +221,7 @@ Finding examine(const Statement& statement, std::span<const std::span<const Summ
       finding.by_seed.push_back(100 * (more ? mine - *other : *other - mine) / *other);
     }
   }
-  finding.improvement = mean_interval(finding.by_seed);
+  finding.improvement = interval_of(finding.by_seed, std::ranges::all_of(values, is_one));
   finding.verdict = verdict(statement, finding);
   return finding;
 }
@@ -167,31 +233,24 @@ std::string findings_table(std::span<const Statement> statements,
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const Statement& s = statements[i];
     const Finding& f = findings[i];
-    std::string measured = "-";
-    if (std::isfinite(f.improvement.mean)) {
-      measured = fmt::format("{:.1f}", f.improvement.mean);
-      if (std::isfinite(f.improvement.half_width)) {
-        measured += fmt::format(" ± {:.1f}", f.improvement.half_width);
-      }
-      measured += fmt::format(" % ({:.5g} : {:.5g})", f.runs, f.against);
+    std::string measured = measured_text(s, f);
+    if (!s.is_of_value() && std::isfinite(f.improvement.mean)) {
+      measured += fmt::format(" ({:.5g} : {:.5g})", f.runs, f.against);
     }
-    if (s.kind != Statement::Kind::pair) {
-      const std::string best = name(s.among.at(f.best)), worst = name(s.among.at(f.worst));
+    std::string of = runs_text(s.runs), against = runs_text(s.against);
+    if (!s.among.empty()) {
+      const std::string best = runs_text(s.among.at(f.best)),
+                        worst = runs_text(s.among.at(f.worst));
       const bool is_spread = s.kind == Statement::Kind::spread;
       const std::string& who = s.kind == Statement::Kind::best ? best : worst;
-      if (!is_spread && std::isfinite(f.improvement.mean) && who != name(s.runs)) {
+      if (!is_spread && std::isfinite(f.improvement.mean) && who != of) {
         measured += fmt::format("; {} is {}", word(s.kind), who);
       }
-      rows.push_back(
-          {s.id, s.figure, is_spread ? best : name(s.runs),
-           is_spread ? worst : fmt::format("{} others", s.among.size() - 1),
-           is_spread ? fmt::format("spread {:g} %", *s.percent) : std::string(word(s.kind)),
-           measured, std::string(word(f.verdict))});
-      continue;
+      if (is_spread) of = best;
+      against = is_spread ? worst : fmt::format("{} others", s.among.size() - 1);
     }
-    rows.push_back({s.id, s.figure, name(s.runs), name(s.against),
-                    s.percent ? fmt::format("{:g} %", *s.percent) : std::string(word(s.direction)),
-                    measured, std::string(word(f.verdict))});
+    rows.push_back({s.id, s.figure, of, against, said_text(s), measured,
+                    std::string(verdict_word(f.verdict))});
   }
   return aligned_text(rows, rows.front().size());
 }
@@ -205,23 +264,28 @@ std::string findings_json(std::span<const Statement> statements,
     nlohmann::ordered_json line;
     line["statement"] = s.id;
     line["figure"] = s.figure;
+    if (!s.side.empty()) line["otherwise"] = s.side;
     if (s.kind == Statement::Kind::pair) {
-      line["runs"] = name(s.runs);
-      line["against"] = name(s.against);
+      line["runs"] = runs_text(s.runs);
+      line["against"] = runs_text(s.against);
       line["direction"] = word(s.direction);
+    } else if (s.is_of_value()) {
+      line["runs"] = runs_text(s.runs);
+      line["says"] = said_text(s);
     } else {
       line["says"] = word(s.kind);
-      if (s.kind != Statement::Kind::spread) line["runs"] = name(s.runs);
+      if (s.kind != Statement::Kind::spread) line["runs"] = runs_text(s.runs);
       line["among"] = nlohmann::ordered_json::array();
-      for (const RunsOf& one : s.among) line["among"].push_back(name(one));
-      line["best"] = name(s.among.at(f.best));
-      line["worst"] = name(s.among.at(f.worst));
+      for (const RunsOf& one : s.among) line["among"].push_back(runs_text(one));
+      line["best"] = runs_text(s.among.at(f.best));
+      line["worst"] = runs_text(s.among.at(f.worst));
     }
     if (s.percent) line["percent"] = *s.percent;
-    line["improvement_percent"] = f.improvement.mean;
-    line["half_width_percent"] = f.improvement.half_width;  // null with one seed
+    const std::string unit = s.is_of_value() ? "" : "_percent";
+    line[(s.is_of_value() ? "value" : "improvement") + unit] = f.improvement.mean;
+    line["half_width" + unit] = f.improvement.half_width;  // null with one seed
     line["seeds"] = f.by_seed.size();
-    line["verdict"] = word(f.verdict);
+    line["verdict"] = verdict_word(f.verdict);
     text += line.dump() + '\n';
   }
   return text;

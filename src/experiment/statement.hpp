@@ -16,21 +16,28 @@ namespace ductile {
 
 /// Is there a number of this name among the figures of a summary?
 bool has_figure(std::string_view name);
+/// Its number; none, if it has no value there.
+std::optional<double> figure_of(const Summary& summary, std::string_view name);
+/// Of all others less is better.
+bool more_is_better(std::string_view figure);
 
 /// What came out for one statement.
 struct Finding {
   /// By how many percent `runs` are better than `against`, each seed for itself: positive means
-  /// better, whether high or low values of the figure are.
+  /// better, whether high or low values of the figure are. Of a statement about a figure itself:
+  /// that.
   MeanInterval improvement;
   std::vector<double> by_seed;
   double runs = 0, against = 0;  // means of the figure
   // Of statements about several: who is best or worst by the mean, as `statement.among`.
   std::size_t best = 0, worst = 0;
 
-  /// A number of the paper: met within 10 points on the mean of at least ten seeds. A direction:
-  /// met if at least 80 % of the seeds agree and the confidence interval excludes 0. "Equal": the
-  /// mean differs by less than 5 points. With fewer than ten seeds a number can only look right.
-  enum class Verdict { met, near, looks_right, not_met, open };
+  /// A number of the paper: met if it lies in the confidence interval, or the mean is off by 10 %
+  /// of it at most; open in an interval of more than a quarter of it to either side, which says
+  /// nothing. A direction: met if the interval excludes 0. "Equal": met if all of the
+  /// interval is within 5 percent. A bound: met if all of the interval is on its side of it. Open
+  /// without an interval that it would need.
+  enum class Verdict { met, not_met, open };
   Verdict verdict = Verdict::open;
 };
 
@@ -43,6 +50,15 @@ Finding examine(const Statement& statement, std::span<const Summary> runs,
 /// is better or not; so is the worst. The spread is (worst - best) / best of those who are so by
 /// the mean over all seeds, each seed for itself.
 Finding examine(const Statement& statement, std::span<const std::span<const Summary>> among);
+
+/// Words for a page: met, not met, open.
+std::string_view verdict_word(Finding::Verdict verdict);
+/// What the paper says of it: "40 %", "better", "at most 0.91".
+std::string said_text(const Statement& statement);
+/// What was measured: "26.3 ± 4.9 %"; "-" if it has no value.
+std::string measured_text(const Statement& statement, const Finding& finding);
+/// Whose runs they are: "variant, policy".
+std::string runs_text(const RunsOf& runs);
 
 /// One line of a table for each statement, for a terminal: what the paper says, what was measured,
 /// and whether they agree.

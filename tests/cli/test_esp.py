@@ -122,12 +122,11 @@ def test_rigid_jobs_of_a_priority_do_not_adapt(ductile, tmp_path):
     assert "230 jobs, 120 nodes; 9 adapt, as" in ductile.output("simulate", "--trace", log)
 
 
-@pytest.mark.parametrize("name", ["001_d1", "001_d2", "001_d9"])
-def test_experiments_run(ductile, name):
-    text = ductile.output("simulate", f"experiments/{name}.toml", "--seeds", "1..2", "--quiet")
+def test_an_experiment_runs(ductile):
+    text = ductile.output("simulate", "experiments/001.toml", "--seeds", "1..2", "--quiet")
     findings = [line for line in text.splitlines() if line.startswith("D")]
-    assert len(findings) > 10
-    assert all(line.endswith(("met", "near", "looks right")) for line in findings)
+    assert len(findings) > 100
+    assert all(line.endswith(("met", "open")) for line in findings)
 
 
 def test_remarks_are_told_once(ductile):
