@@ -194,7 +194,7 @@ pid_t start_session(const std::vector<std::string>& words,
 
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
                       const Descriptor& input, const NodeSet& cpus, const std::string& group,
-                      const ResourceLimits& limits) {
+                      const ResourceLimits& limits, int given) {
   Pipe out = new_pipe();
   Pipe err = new_pipe();
   const pid_t parent = getpid();
@@ -206,6 +206,7 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
     dup2(out.write.get(), STDOUT_FILENO);
     dup2(err.write.get(), STDERR_FILENO);
     set_limits(limits);
+    if (given >= 0) fcntl(given, F_SETFD, 0);
     return nullptr;
   };
   const pid_t pid = start_session(words, environment_with(variables), prepare, group);
@@ -214,8 +215,9 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
   return {.pid = pid, .out = std::move(out.read), .err = std::move(err.read)};
 }
 
-void keep_to(const NodeSet& cpus) {
-  if (cpus.empty()) return;
+namespace {
+
+cpu_set_t set_of(const NodeSet& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const Interval& part : cpus.parts) {
@@ -223,7 +225,31 @@ void keep_to(const NodeSet& cpus) {
       CPU_SET(cpu, &set);
     }
   }
+  return set;
+}
+
+}  // namespace
+
+void keep_to(const NodeSet& cpus) {
+  if (cpus.empty()) return;
+  const cpu_set_t set = set_of(cpus);
   sched_setaffinity(0, sizeof set, &set);
+}
+
+void move_descendants(const Variables& variables, const NodeSet& cpus) {
+  const cpu_set_t set = set_of(cpus);
+  std::set<pid_t> moved;
+  // Who is started meanwhile by one that has not moved yet is found by the next look.
+  for (bool are_new = true; are_new;) {
+    are_new = false;
+    for (const pid_t pid : descendants(variables)) {
+      for (const pid_t thread : threads_of(pid)) {
+        if (!moved.insert(thread).second) continue;
+        are_new = true;
+        sched_setaffinity(thread, sizeof set, &set);
+      }
+    }
+  }
 }
 
 std::vector<Seen> all_processes(const std::string& variable) {

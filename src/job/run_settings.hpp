@@ -11,6 +11,7 @@
 #include "job/launcher.hpp"
 #include "job/resize.hpp"
 #include "job/resource_limits.hpp"
+#include "job/script_settings.hpp"
 
 namespace ductile {
 
@@ -48,6 +49,10 @@ struct RunSettings {
   /// each.
   bool has_steps = false;
   std::uint32_t step_cores = 0;
+  /// The program stays, and changes its size itself when it is told (script_driver.hpp); or it is
+  /// stopped and started again (restart_driver.hpp). Neither talks to the manager by a library.
+  bool is_script = false, is_restarted = false;
+  ScriptSettings script{};
   /// This run is a step (step.hpp): a connection to who has its nodes; negative if there is none.
   int step_fd = -1;
   /// The job whose controller that is, and is come to again while there is no connection.
