@@ -100,8 +100,17 @@ void set_up_log(int verbosity, const std::string& file) {
   spdlog::set_default_logger(std::move(log));
 }
 
-Mpi choose_mpi(const RunOptions& options, const std::string& program) {
+Mpi choose_mpi(const RunOptions& options, const RunSettings& settings) {
+  const std::string& program = settings.launcher.program.front();
   const std::optional<Mpi> found = mpi_of_program(program);
+  if (has_own_method(settings.kind)) {
+    if (options.mpi != "auto" && options.mpi != "none") {
+      throw InputError({.field = "--mpi"},
+                       "programs of --kind " + options.kind + " are started without an MPI",
+                       "drop it, or say --kind mpi");
+    }
+    return Mpi::none;
+  }
   if (options.mpi != "auto") {
     const Mpi said = *from_word<Mpi>(kMpiWords, options.mpi);
     if (said != Mpi::none && found.value_or(Mpi::none) != Mpi::none && said != *found) {
@@ -115,7 +124,7 @@ Mpi choose_mpi(const RunOptions& options, const std::string& program) {
     throw InputError("it cannot be seen which MPI '" + program + "' uses",
                      "say --mpi mpich, openmpi or none");
   }
-  if (*found == Mpi::none && options.kind == "mpi") {
+  if (*found == Mpi::none && settings.kind == JobKind::mpi) {
     throw InputError("'" + program + "' is not linked with an MPI",
                      "say --mpi mpich or openmpi if it uses one, or --kind rigid");
   }
@@ -212,11 +221,11 @@ OutputRules rules_of(const RunOptions& options) {
 
 int run_program(const RunOptions& options) {
   RunSettings settings = options.settings;
-  settings.is_rigid = options.kind != "mpi";
-  settings.has_steps = options.kind == "steps";
+  settings.kind = *from_word<JobKind>(kJobKindWords, options.kind);
+  settings.is_rigid = settings.kind == JobKind::rigid || settings.kind == JobKind::steps;
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
   settings.launcher.starter = *from_word<Starter>(kStarterWords, options.launcher);
-  settings.launcher.mpi = choose_mpi(options, settings.launcher.program.front());
+  settings.launcher.mpi = choose_mpi(options, settings);
   if (settings.launcher.mpi != Mpi::none) settings.in_job = job_of(options);
   if (settings.in_job) {
     if (options.launcher_given->count() == 0) settings.launcher.starter = Starter::srun;
@@ -224,13 +233,13 @@ int run_program(const RunOptions& options) {
     spdlog::info("the processes find their manager at {}", settings.listen);
   }
   if (settings.launcher.mpi == Mpi::none) {
-    if (!settings.is_rigid) {
+    if (settings.kind == JobKind::mpi) {
       throw InputError("--mpi none starts one process that is never resized", "add --kind rigid");
     }
-    if (settings.size != 1 && !settings.has_steps) {
+    if (settings.size != 1 && settings.kind == JobKind::rigid) {
       throw InputError("without an MPI there is one process", "drop -n");
     }
-  } else if (settings.has_steps) {
+  } else if (settings.kind == JobKind::steps) {
     throw InputError("a script with steps is no program of an MPI", "say --mpi none");
   } else if (settings.launcher.mpiexec.empty()) {
     settings.launcher.mpiexec = settings.launcher.starter == Starter::srun
@@ -317,7 +326,8 @@ int run_program(const RunOptions& options) {
     const auto own = inherited("LD_PRELOAD", variable != nullptr ? variable : "");
     if (!own->empty()) settings.launcher.preload += ":" + *own;
   }
-  settings.step_cores = settings.has_steps ? std::exchange(settings.launcher.cores, 0) : 0;
+  settings.step_cores =
+      settings.kind == JobKind::steps ? std::exchange(settings.launcher.cores, 0) : 0;
   const bool is_plain = settings.launcher.mpi != Mpi::none && settings.launcher.hosts.empty();
   const RunSettings given = settings;
   if (settings.in_job) {
@@ -453,7 +463,7 @@ void add_run_command(CLI::App& app) {
           "--kind", options->kind,
           "mpi: can be resized; rigid: never; steps: a script, of which each `ductile run` "
           "is resized")
-      ->check(CLI::IsMember({"mpi", "rigid", "steps"}))
+      ->check(CLI::IsMember(std::vector<std::string>(kJobKindWords.begin(), kJobKindWords.end())))
       ->capture_default_str();
   command->add_option("--mpi", options->mpi, "the MPI that the program is linked with")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))

@@ -40,6 +40,7 @@
 #include "job/program_requests.hpp"
 #include "job/report_file.hpp"
 #include "job/resize_driver.hpp"
+#include "job/resize_method.hpp"
 #include "job/script_steps.hpp"
 #include "job/standard_input.hpp"
 #include "job/step.hpp"
@@ -110,6 +111,8 @@ class Manager {
   Descriptor socket_for_processes() const;
   bool is_over() const;
   bool measures_mpi() const { return settings_.measure.count() > 0; }
+  /// Its processes use libductile-app.
+  bool takes_messages() const { return !settings_.is_rigid && !method_; }
   void wait(const Signals& signals);
   void on_signal(int signal);
   void on_time();
@@ -163,6 +166,7 @@ class Manager {
   JobOutput output_;
   StandardInput input_{output_};
   Measurement measurement_;
+  std::unique_ptr<ResizeMethod> method_{};  // null: the job's processes are replaced, or stay
   ResizeDriver resizes_;
   ProgramRequests requests_;
   ScriptSteps steps_{settings_, clients_, cpus_};
@@ -222,7 +226,7 @@ RunResult Manager::run() {
       throw RunError("'" + settings_.report + "' cannot be written");
     }
     if (!settings_.go_on.empty()) table_.begin_at(kGoesOn);
-    start_generation(settings_.has_steps ? 1 : settings_.size, settings_.launcher.hosts);
+    start_generation(settings_.kind == JobKind::steps ? 1 : settings_.size, settings_.launcher.hosts);
     while (!is_over()) {
       wait(signals);
       table_.reap([this](Generation& generation) { on_ended(generation); });
@@ -247,7 +251,7 @@ RunResult Manager::run() {
 /// All that others may see of it before there is a process.
 void Manager::open() {
   if (!settings_.report.empty()) report_.open(settings_.report);
-  if (settings_.launcher.mpi != Mpi::none) {
+  if (settings_.launcher.mpi != Mpi::none || has_own_method(settings_.kind)) {
     try {
       folder_.emplace();
       table_.note_sessions_in(&*folder_);
@@ -256,7 +260,12 @@ void Manager::open() {
       no_folder_ = error.what();
     }
   }
-  if (!settings_.is_rigid || measures_mpi()) peers_.listen(socket_for_processes());
+  if (has_own_method(settings_.kind)) {
+    if (!folder_) throw RunError("there is no place for the files of the job: " + no_folder_);
+    method_ = make_resize_method(settings_, folder_->path());
+    resizes_.use(*method_);
+  }
+  if (takes_messages() || measures_mpi()) peers_.listen(socket_for_processes());
   if (settings_.control_fd >= 0) {
     Descriptor control(settings_.control_fd);
     fcntl(control.get(), F_SETFD, FD_CLOEXEC);
@@ -310,6 +319,7 @@ void Manager::wait(const Signals& signals) {
     if (output_.is_full(generation)) resizes_.on_too_much_output(generation);
   });
   const auto now = Clock::now();
+  if (method_) method_->add_to(poller);
   const auto next = std::min(
       {now + std::chrono::seconds(1), measurement_.next(), resizes_.next(), table_.next()});
   poller.wait(next - now);
@@ -394,8 +404,8 @@ void Manager::start_generation(std::uint32_t size, const std::vector<Host>& host
   Variables variables;
   variables.emplace_back("DUCTILE_MPI",
                          kMpiWords[static_cast<std::size_t>(settings_.launcher.mpi)]);
-  variables.emplace_back("DUCTILE_MANAGER", settings_.is_rigid ? "" : peers_.address());
-  if (settings_.has_steps && !settings_.control.empty()) {
+  variables.emplace_back("DUCTILE_MANAGER", takes_messages() ? peers_.address() : "");
+  if (settings_.kind == JobKind::steps && !settings_.control.empty()) {
     variables.emplace_back(kStepsVariable, settings_.control);
   }
   if (measures_mpi()) variables.emplace_back("DUCTILE_WATCH", peers_.address());
@@ -405,15 +415,21 @@ void Manager::start_generation(std::uint32_t size, const std::vector<Host>& host
   if (settings_.launcher.cores > 0) {
     variables.emplace_back("OMP_NUM_THREADS", std::to_string(settings_.launcher.cores));
   }
+  const ResizeMethod::Target target{.size = size, .cpus = cpus_};
+  if (method_) {
+    const Variables more = method_->variables(target);
+    variables.insert(variables.end(), more.begin(), more.end());
+  }
   const std::optional<bool> again = is_first ? std::nullopt : current().reads_again;
-  table_.start(
+  Generation& started = table_.start(
       {.size = size,
        .hosts = hosts,
        .marks = {{"DUCTILE_TOKEN", wire::text_of(peers_.token())}},
        .variables = std::move(variables),
-       .cpus = cpus_,
+       .cpus = method_ ? method_->cpus(target) : cpus_,
        .cores = {.are_chosen = !cpus_.empty(), .are_shared = !is_first || is_crowded(size)},
        .input = input_.of(is_first ? 0 : number, again)});
+  if (method_) method_->on_started(started);
 }
 
 /// More processes than cores. The slots of hosts are what there is to know of theirs.
@@ -583,7 +599,7 @@ void Manager::on_order(ControlClient& client, const std::string& line) {
       if (!its.id.is_null()) reply(client, {{"ok", true}}, its.id);
       return;
     case Order::Verb::suspend:
-      if (settings_.has_steps) {
+      if (settings_.kind == JobKind::steps) {
         return reply(client,
                      {{"ok", false}, {"error", "the job is a script, which cannot be kept"}},
                      its.id);
@@ -591,7 +607,7 @@ void Manager::on_order(ControlClient& client, const std::string& line) {
       return order(client, its);
     case Order::Verb::answer:
     case Order::Verb::resize:
-      return settings_.has_steps ? steps_.order(client, its, exit_code_.has_value())
+      return settings_.kind == JobKind::steps ? steps_.order(client, its, exit_code_.has_value())
                                  : order(client, its);
   }
 }
@@ -615,7 +631,8 @@ void Manager::order(ControlClient& client, const Order& order) {
                                 .is_requested = is_answer,
                                 .moves = order.moves,
                                 .suspends = order.verb == Order::Verb::suspend,
-                                .hosts = order.hosts};
+                                .hosts = order.hosts,
+                                .cpus = order.cpus.empty() ? cpus_ : order.cpus};
   if (const auto why = resizes_.objection(wish)) {
     return reply(client, {{"ok", false}, {"error", *why}, {"size", current().size}}, order.id);
   }
@@ -646,7 +663,11 @@ Json Manager::status() const {
   status["heard"] = clients_.heard();
   status["done"] = clients_.done();
   status.update(lost());
-  if (settings_.has_steps) {
+  if (method_) {
+    status["connected"] = method_->is_ready() ? now.size : 0;
+    status.update(method_->status());
+  }
+  if (settings_.kind == JobKind::steps) {
     status["rigid"] = false;
     status["size"] = steps_.size();
     status["cpus"] = to_string(cpus_);

@@ -30,8 +30,9 @@ std::optional<std::string> ResizeDriver::objection(const Wish& wish) const {
   if (wish.suspends) {
     if (settings_.keep.empty()) return "there is no place for its data";
     if (has_exited_ || is_ending_) return "the job has ended";
+    if (method_ != nullptr) return "the library keeps no data of a program of this kind";
     if (table_.current().finishing > 0) return "the program has come to its end";
-    if (resize_ || ordered_) return "a resize is under way";
+    if (is_busy() || ordered_) return "a resize is under way";
     return std::nullopt;
   }
   const Generation& now = table_.current();
@@ -42,14 +43,17 @@ std::optional<std::string> ResizeDriver::objection(const Wish& wish) const {
   const std::uint32_t most = slots(wish.hosts.empty() ? now.hosts : wish.hosts);
   if (size > most) return fmt::format("the hosts take {} processes", most);
   if (size < settings_.min || size > settings_.max) {
-    return fmt::format("{} processes are not between {} and {}", size, settings_.min,
-                       settings_.max);
+    return fmt::format("{} {} are not between {} and {}", size, unit_of(settings_.kind),
+                       settings_.min, settings_.max);
   }
   if (has_exited_ || is_ending_) return "the job has ended";
   if (!now.sizes.allow(size)) return now.sizes.objection(size);
-  if (size == now.size && !wish.moves) return fmt::format("the job has {} processes already", size);
+  if (size == now.size && !wish.moves) {
+    return fmt::format("the job has {} {} already", size, unit_of(settings_.kind));
+  }
   if (now.finishing > 0) return "the program has come to its end";
-  if (resize_ || ordered_) return "a resize is under way";
+  if (is_busy() || ordered_) return "a resize is under way";
+  if (method_ != nullptr) return method_->objection({.size = size, .cpus = wish.cpus});
   return std::nullopt;
 }
 
@@ -61,13 +65,19 @@ void ResizeDriver::order(const Wish& wish) {
 }
 
 void ResizeDriver::begin() {
-  if (!ordered_ || resize_ || !table_.current().is_whole()) return;
+  if (!ordered_ || is_busy() || !has_begun()) return;
   const Wish wish = *std::exchange(ordered_, std::nullopt);
   const std::uint32_t size = wish.size;
   if (const auto why = objection(wish)) {  // which could not be known when it was ordered
     return refuse(size, *why);
   }
   const Generation& current = table_.current();
+  if (method_ != nullptr) {
+    spdlog::info("resizing from {} to {} {}", current.size, size, unit_of(settings_.kind));
+    change_ = {.from = current.size, .to = size, .begun = Clock::now()};
+    method_->begin({.size = size, .cpus = wish.cpus}, change_->begun);
+    return conclude();
+  }
   old_ = current.number;
   freed_.reset();
   const std::uint32_t number = wish.suspends ? table_.skip_number() : table_.next_number();
@@ -103,20 +113,21 @@ void ResizeDriver::refuse(std::uint32_t size, const std::string& why) {
 }
 
 void ResizeDriver::follow_plan(Clock::time_point now) {
-  if (planned_ >= settings_.plan.size() || resize_ || ordered_ || has_exited_) return;
+  if (planned_ >= settings_.plan.size() || is_busy() || ordered_ || has_exited_) return;
   const PlannedResize& next = settings_.plan[planned_];
   const Generation& current = table_.current();
-  if (now < (next.after_previous ? last_ : begin_) + next.time || !current.is_whole()) return;
+  if (now < (next.after_previous ? last_ : begin_) + next.time || !has_begun()) return;
   ++planned_;
   // Who lets chance choose does not know what the program can have.
   const std::uint32_t size =
       next.after_previous ? current.sizes.near(next.size, current.size) : next.size;
-  if (const auto why = objection({.size = size})) {
+  const Wish wish{.size = size, .cpus = settings_.cpus};
+  if (const auto why = objection(wish)) {
     ++aborted_;
     return spdlog::warn("not resized to {}: {}", size, *why);
   }
   is_planned_ = true;
-  order({.size = size});
+  order(wish);
 }
 
 // ---- What happens -------------------------------------------------------------------------------
@@ -151,6 +162,7 @@ void ResizeDriver::on_too_much_output(const Generation& generation) {
 }
 
 bool ResizeDriver::on_ended(const Generation& generation, int code) {
+  if (change_ && method_->on_ended(generation, code)) return true;
   if (!is_new(generation)) return false;
   give_up(fmt::format("the new generation ended with exit code {}", code));
   return true;
@@ -165,6 +177,7 @@ void ResizeDriver::on_stop(const std::string& reason) {
 void ResizeDriver::on_exit() {
   has_exited_ = true;
   ordered_.reset();
+  if (change_) end_change({.error = "the job has ended"});
   give_up("the job has ended");
   // Who waits for a resize hears how that went.
   if (!resize_) outside_.answer(false, {{"error", "the job has ended"}});
@@ -174,7 +187,7 @@ void ResizeDriver::withdraw() {
   const std::string reason = "it was withdrawn";
   refuse_ordered(reason);
   give_up(reason);
-  if (!resize_) return;
+  if (!resize_) return;  // of a method: it is over, or will be
   resize_->stop_waiting();
   conclude();
 }
@@ -185,6 +198,10 @@ void ResizeDriver::refuse_ordered(const std::string& why) {
 }
 
 void ResizeDriver::give_up(const std::string& reason) {
+  if (change_) {
+    method_->give_up(reason);
+    return conclude();
+  }
   if (!is_under_way()) return;
   resize_->abort(reason, Clock::now());
   carry_out();
@@ -242,6 +259,7 @@ void ResizeDriver::discard(Generation& generation, Clock::time_point now) {
 
 /// A resize is over when the nodes of the generation that lost are free, and the winner works.
 void ResizeDriver::conclude() {
+  if (change_) return conclude_change(Clock::now());
   if (!resize_ || !resize_->is_settled()) return;
   const Resize::Times& times = resize_->times();
   const bool is_committed = resize_->phase() == Resize::Phase::committed;
@@ -287,6 +305,45 @@ void ResizeDriver::conclude() {
   outside_.answer(is_committed, details);
 }
 
+/// A resize by the method may be over.
+void ResizeDriver::conclude_change(Clock::time_point now) {
+  if (const auto outcome = method_->look(now)) end_change(*outcome);
+}
+
+void ResizeDriver::end_change(const ResizeMethod::Outcome& outcome) {
+  const Change its = *std::exchange(change_, std::nullopt);
+  const bool is_done = outcome.error.empty();
+  const std::string_view unit = unit_of(settings_.kind);
+  Generation& current = table_.current();
+  if (is_done) {
+    ++resizes_;
+    current.size = its.to;
+    spdlog::info("resized from {} to {} {} in {:.6f} s", its.from, its.to, unit,
+                 seconds_of(Clock::now() - its.begun));
+  } else {
+    if (is_planned_) ++aborted_;
+    spdlog::warn("the resize from {} to {} {} was given up: {}", its.from, its.to, unit,
+                 outcome.error);
+  }
+  Json details = {{"generation", current.number},
+                  {"from", its.from},
+                  {"to", its.to},
+                  {"size", current.size}};
+  details.update(outcome.details);
+  if (!is_done) details["error"] = outcome.error;
+  add_places(details);
+  outside_.report(is_done ? "resized" : "aborted", details);
+  is_planned_ = false;
+  outside_.on_over(is_done);
+  last_ = Clock::now();
+  outside_.answer(is_done, details);
+}
+
+/// The program can be resized.
+bool ResizeDriver::has_begun() const {
+  return method_ != nullptr ? method_->is_ready() : table_.current().is_whole();
+}
+
 /// Where the job runs now.
 void ResizeDriver::add_places(Json& details) const {
   const Generation& current = table_.current();
@@ -316,6 +373,7 @@ ResizeDriver::Json ResizeDriver::details_of_commit() const {
 // ---- Time ---------------------------------------------------------------------------------------
 
 ResizeDriver::Clock::time_point ResizeDriver::next() const {
+  if (change_) return method_->next();
   if (resize_) return resize_->next();
   if (ordered_ || planned_ >= settings_.plan.size()) return Clock::time_point::max();
   const PlannedResize& planned = settings_.plan[planned_];
@@ -330,7 +388,7 @@ void ResizeDriver::keep_deadlines(Clock::time_point now) {
     tell_who_is_missing(now);
     carry_out();
   }
-  if (ordered_ && !table_.current().is_whole() && now > ordered_at_ + settings_.limits.starting) {
+  if (ordered_ && !has_begun() && now > ordered_at_ + settings_.limits.starting) {
     refuse_ordered("the program does not use libductile-app, or has not called ductile_init() yet");
   }
   tell_slow_start(now);
@@ -371,6 +429,7 @@ void ResizeDriver::tell_slow_start(Clock::time_point now) {
 // ---- What is known ------------------------------------------------------------------------------
 
 std::string_view ResizeDriver::phase() const {
+  if (change_) return "changing";
   return resize_ ? word(resize_->phase()) : ordered_ ? word(Resize::Phase::starting) : "running";
 }
 

@@ -1,5 +1,6 @@
 // Carries out the resizes of a job, one at a time: from an order, by a state machine (resize.hpp)
-// that is told what the processes of both generations say, to the end of the generation that lost.
+// that is told what the processes of both generations say, to the end of the generation that lost;
+// or by the method of the job's kind, where it has one (resize_method.hpp).
 #pragma once
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "job/peers.hpp"
 #include "job/process_table.hpp"
 #include "job/resize.hpp"
+#include "job/resize_method.hpp"
 #include "job/resize_trace.hpp"
 #include "job/run_settings.hpp"
 
@@ -47,6 +49,8 @@ class ResizeDriver {
     std::function<void()> deny{};
   };
   ResizeDriver(const RunSettings& settings, ProcessTable& table, Outside outside);
+  /// Resizes are by this method, which outlives it.
+  void use(ResizeMethod& method) { method_ = &method; }
 
   // ---- Orders ----------------------------------------------------------------------------------
   /// What is ordered.
@@ -56,6 +60,7 @@ class ResizeDriver {
     bool moves = false;         // also at the present size: to where the next generation starts
     bool suspends = false;      // its data is kept, and it ends
     std::vector<Host> hosts{};  // where the next generation starts; empty: as before
+    NodeSet cpus{};             // of this host, that the job may use; empty: any
   };
   /// Why not, if this cannot be ordered now.
   std::optional<std::string> objection(const Wish& wish) const;
@@ -95,7 +100,7 @@ class ResizeDriver {
 
   // ---- What is known ---------------------------------------------------------------------------
   /// There is a resize: until the generation that lost is gone.
-  bool is_busy() const { return resize_.has_value(); }
+  bool is_busy() const { return resize_ || change_; }
   bool is_ordered() const { return ordered_.has_value(); }
   /// It may still be given up.
   bool is_under_way() const { return resize_ && !resize_->is_settled(); }
@@ -126,6 +131,9 @@ class ResizeDriver {
   void carry_out();
   void settle();
   void discard(Generation& generation, Clock::time_point now);
+  bool has_begun() const;
+  void conclude_change(Clock::time_point now);
+  void end_change(const ResizeMethod::Outcome& outcome);
   void tell_who_is_missing(Clock::time_point now);
   void tell_slow_start(Clock::time_point now);
   Json details_of_commit() const;
@@ -146,6 +154,13 @@ class ResizeDriver {
 
   std::optional<Resize> resize_{};
   std::uint32_t old_ = 0;  // the generation that is resized
+  /// A resize by the method.
+  struct Change {
+    std::uint32_t from = 1, to = 1;
+    Clock::time_point begun{};
+  };
+  ResizeMethod* method_ = nullptr;
+  std::optional<Change> change_{};
   std::optional<Clock::time_point> freed_{};
   bool is_wait_told_ = false;                    // that processes wait for others
   std::unique_ptr<NameOfHost> name_of_host_{};   // looked up when a start is slow

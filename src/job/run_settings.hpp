@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/node_set.hpp"
+#include "job/kind.hpp"
 #include "job/launcher.hpp"
 #include "job/resize.hpp"
 #include "job/resource_limits.hpp"
@@ -38,16 +39,14 @@ struct InJob {
 
 struct RunSettings {
   Launcher launcher{};
-  /// Processes: at first, and the range of resizes.
+  JobKind kind = JobKind::mpi;
+  /// Processes, or what the kind counts: at first, and the range of resizes.
   std::uint32_t size = 1;
   std::uint32_t min = 1;
   std::uint32_t max = wire::kMaxProcesses;
   /// A rigid job is never resized.
   bool is_rigid = false;
-  /// The program is a script that is started once, not once for each process: those are for its
-  /// steps, which are programs that it starts by `ductile run`, one after another. Their cores
-  /// each.
-  bool has_steps = false;
+  /// Of the steps of a script: their cores each.
   std::uint32_t step_cores = 0;
   /// The program stays, and changes its size itself when it is told (script_driver.hpp); or it is
   /// stopped and started again (restart_driver.hpp). Neither talks to the manager by a library.

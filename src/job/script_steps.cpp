@@ -11,7 +11,7 @@ namespace ductile {
 void ScriptSteps::begin(ControlClient& client, const Json& id) {
   Json reply = {{"ok", false}};
   if (!id.is_null()) reply["id"] = id;
-  if (!settings_.has_steps) {
+  if (settings_.kind != JobKind::steps) {
     reply["error"] = "the job is no script with steps";
   } else if (is_running()) {
     reply["error"] = "another step of this job runs; they go one after another";
