@@ -29,6 +29,7 @@
 #include "base/text.hpp"
 #include "cli/number_range.hpp"
 #include "cli/output_difference.hpp"
+#include "cli/script_options.hpp"
 #include "cli/shared_input.hpp"
 #include "job/allocation.hpp"
 #include "job/report_file.hpp"
@@ -55,6 +56,7 @@ struct RunOptions {
   std::string cpus{};
   std::string log{};
   std::string script{};
+  ScriptOptions told{};
   std::uint32_t torture = 0;
   std::uint64_t seed = 1;
   bool compares = true;
@@ -223,6 +225,7 @@ int run_program(const RunOptions& options) {
   RunSettings settings = options.settings;
   settings.kind = *from_word<JobKind>(kJobKindWords, options.kind);
   settings.is_rigid = settings.kind == JobKind::rigid || settings.kind == JobKind::steps;
+  settings.script = script_settings(options.told, settings.kind);
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
   settings.launcher.starter = *from_word<Starter>(kStarterWords, options.launcher);
   settings.launcher.mpi = choose_mpi(options, settings);
@@ -253,11 +256,12 @@ int run_program(const RunOptions& options) {
   const bool is_spread =
       !settings.launcher.hosts.empty() || (settings.launcher.starter == Starter::srun &&
                                            nodes != nullptr && std::string_view(nodes) != "1");
-  if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1" && settings.in_job) {
+  const bool is_reached = settings.kind == JobKind::mpi && is_spread;
+  if (is_reached && settings.listen == "127.0.0.1" && settings.in_job) {
     spdlog::warn(
         "the name of this host has no address that others reach: processes on other hosts do not "
         "find the manager; say with --listen where it is");
-  } else if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1") {
+  } else if (is_reached && settings.listen == "127.0.0.1") {
     throw InputError("processes on other hosts cannot reach 127.0.0.1",
                      "say with --listen at which address of this host they can");
   }
@@ -269,14 +273,16 @@ int run_program(const RunOptions& options) {
   settings.cpus = *cpus;
   const std::uint32_t slots = slots_of(settings.launcher.hosts);
   if (!settings.launcher.hosts.empty()) {
-    if (settings.launcher.mpi == Mpi::none) {
+    const bool may_start_there =
+        settings.kind == JobKind::script || settings.kind == JobKind::restart;
+    if (settings.launcher.mpi == Mpi::none && !may_start_there) {
       throw InputError("without an MPI there is one process, on this host", "drop --hosts");
     }
     if (slots < settings.size) {
       throw InputError(fmt::format("the hosts take {} processes, not {}", slots, settings.size),
                        "change --hosts or -n");
     }
-    if (settings.launcher.starter == Starter::mpiexec) {
+    if (settings.launcher.starter == Starter::mpiexec && settings.launcher.mpi != Mpi::none) {
       settings.launcher.agent = find_program(settings.launcher.agent);
     }
   }
@@ -462,7 +468,8 @@ void add_run_command(CLI::App& app) {
       ->add_option(
           "--kind", options->kind,
           "mpi: can be resized; rigid: never; steps: a script, of which each `ductile run` "
-          "is resized")
+          "is resized; script: a program that changes its size when it is told; restart: one that "
+          "is stopped at a checkpoint and started again")
       ->check(CLI::IsMember(std::vector<std::string>(kJobKindWords.begin(), kJobKindWords.end())))
       ->capture_default_str();
   command->add_option("--mpi", options->mpi, "the MPI that the program is linked with")
@@ -524,6 +531,7 @@ void add_run_command(CLI::App& app) {
                        "numeric address of this host at which processes find the manager; in a job "
                        "that a controller resizes that of its name if not given")
           ->capture_default_str();
+  add_script_options(*command, options->told);
   command->add_option("--script", options->script, "resize at these times: t=10:4,t=20:2");
   command->add_option("--torture", options->torture, "so many resizes to random sizes")
       ->excludes("--script");

@@ -14,9 +14,14 @@ enum class JobKind {
   /// A script that is started once, not once for each process: those are for its steps, which are
   /// programs that it starts by `ductile run`, one after another (script_steps.hpp).
   steps,
+  /// Any program that changes its size itself when it is told (script_method.hpp).
+  script,
+  /// Any program that can be stopped at a checkpoint and started again (restart_method.hpp).
+  restart,
 };
 
-inline constexpr std::array<std::string_view, 3> kJobKindWords = {"mpi", "rigid", "steps"};
+inline constexpr std::array<std::string_view, 5> kJobKindWords = {"mpi", "rigid", "steps", "script",
+                                                                  "restart"};
 
 /// What the size of such a job counts.
 constexpr std::string_view unit_of(JobKind kind) {
@@ -24,6 +29,8 @@ constexpr std::string_view unit_of(JobKind kind) {
     case JobKind::mpi:
     case JobKind::rigid:
     case JobKind::steps:
+    case JobKind::script:
+    case JobKind::restart:
       break;
   }
   return "processes";
@@ -36,6 +43,9 @@ constexpr bool has_own_method(JobKind kind) {
     case JobKind::rigid:
     case JobKind::steps:
       break;
+    case JobKind::script:
+    case JobKind::restart:
+      return true;
   }
   return false;
 }

@@ -80,7 +80,8 @@ void ProcessTable::on_ended(Generation& generation, int status) {
   generation.deadline = generation.ended + kSweep;
   std::size_t left = generation.group ? generation.group->kill_all() : 0;
   left += kill_descendants(generation.marks);
-  if (launcher_.starter == Starter::mpiexec && !generation.hosts.empty()) {
+  const bool is_elsewhere = launcher_.mpi != Mpi::none && !generation.hosts.empty();
+  if (launcher_.starter == Starter::mpiexec && is_elsewhere) {
     generation.sweep.emplace(launcher_.agent, place(generation.hosts, generation.size),
                              generation.marks);
   }

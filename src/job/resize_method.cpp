@@ -1,14 +1,24 @@
 #include "job/resize_method.hpp"
 
+#include <utility>
+
+#include "job/restart_method.hpp"
+#include "job/script_method.hpp"
+
 namespace ductile {
 
 std::unique_ptr<ResizeMethod> make_resize_method(const RunSettings& settings,
-                                                 const std::string& /*folder*/) {
+                                                 const std::string& folder,
+                                                 ResizeMethod::Outside outside) {
   switch (settings.kind) {
     case JobKind::mpi:
     case JobKind::rigid:
     case JobKind::steps:
       break;
+    case JobKind::script:
+      return std::make_unique<ScriptMethod>(settings, folder);
+    case JobKind::restart:
+      return std::make_unique<RestartMethod>(settings, folder, std::move(outside));
   }
   return nullptr;
 }

@@ -48,9 +48,7 @@ struct RunSettings {
   bool is_rigid = false;
   /// Of the steps of a script: their cores each.
   std::uint32_t step_cores = 0;
-  /// The program stays, and changes its size itself when it is told (script_driver.hpp); or it is
-  /// stopped and started again (restart_driver.hpp). Neither talks to the manager by a library.
-  bool is_script = false, is_restarted = false;
+  /// Of a program that is told its size without a library of ours.
   ScriptSettings script{};
   /// This run is a step (step.hpp): a connection to who has its nodes; negative if there is none.
   int step_fd = -1;

@@ -94,6 +94,7 @@ void ScriptChannel::write_file(const std::string& text) const {
 }
 
 void ScriptChannel::add_to(Poller& poller, const OnWord& on_word) {
+  clients_.forget_closed();
   if (lines_ && lines_->is_closed()) lines_.reset();
   if (lines_) {
     poller.add(lines_->descriptor(), lines_->events(), [this, on_word] {

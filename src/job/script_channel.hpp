@@ -22,6 +22,8 @@ namespace ductile {
 
 /// Where `ductile ack` finds the manager.
 inline constexpr const char* kAckVariable = "DUCTILE_ACK";
+/// The size of a program at its start.
+inline constexpr const char* kSizeVariable = "DUCTILE_SIZE";
 
 /// What a program may have: "4 0-3 h1:2,h2:2", its processors and hosts "-" where none were chosen.
 struct ScriptPlace {
@@ -50,13 +52,14 @@ class ScriptChannel {
   /// The end of the program, which is to be given to it, and then let go here.
   const Descriptor& of_program() const { return of_program_; }
   void let_go() { of_program_.reset(); }
+  /// Where `ductile ack` finds this.
+  const std::string& socket() const { return socket_; }
 
   /// Writes the file, and a line unless nobody reads them.
   void tell(const ScriptPlace& place);
   /// `on_word` says why the word cannot be taken; empty if it is.
   using OnWord = std::function<std::string(const ScriptWord&)>;
   void add_to(Poller& poller, const OnWord& on_word);
-  void forget_closed() { clients_.forget_closed(); }
 
  private:
   void write_file(const std::string& text) const;

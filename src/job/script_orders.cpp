@@ -26,10 +26,9 @@ std::string ScriptOrders::on_size(std::optional<std::uint32_t> size, Clock::time
     return {};
   }
   if (size.value_or(size_) != size_) {
-    return fmt::format(state_ == State::recalled
-                           ? "the order was given up before that; the program is to have {}"
-                           : "there is no order for another size; the program has {}",
-                       size_);
+    return state_ == State::recalled
+               ? fmt::format("the order was given up before that; the program is to have {}", size_)
+               : fmt::format("there is no order for another size; the program has {}", size_);
   }
   state_ = State::settled;
   return {};

@@ -216,7 +216,7 @@ def test_a_signal_ends_it_whatever_is_under_way(counter):
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(job.socket)
         connection.sendall(b'{"do": "resize", "size": 4}\n')
-        wait_for(lambda: job.status()["phase"] == "checkpointing", job)
+        wait_for(lambda: job.status()["phase"] == "changing", job)
         job.process.send_signal(signal.SIGTERM)
         assert "the job was ended" in json.loads(connection.makefile().readline())["error"]
     assert job.finish()[0] == 4
@@ -226,7 +226,7 @@ def test_a_signal_ends_it_whatever_is_under_way(counter):
     (["--signal", "STOP"], "--signal: 'STOP' is no signal that a program can be told something by"),
     (["--checkpoint-timeout", "0"], "--checkpoint-timeout"),
     (["--checkpoint-exit", "256"], "--checkpoint-exit"),
-    (["--ack-timeout", "1"], "--ack-timeout: a program that is restarted answers by its end; drop it"),
+    (["--ack-timeout", "1"], "--ack-timeout: this is for --kind script; drop it, or say so"),
 ])
 def test_bad_options(options, error):
     done = subprocess.run([PROGRAM, "run", "--kind", "restart", *options, "--", "/bin/true"], capture_output=True,
