@@ -24,6 +24,7 @@
 #include "base/text.hpp"
 #include "cli/live_options.hpp"
 #include "cli/qsub.hpp"
+#include "cli/script_options.hpp"
 #include "job/launcher.hpp"
 #include "job/resource_limits.hpp"
 #include "live/client.hpp"
@@ -103,6 +104,8 @@ struct Written {
   std::string watts{};
   std::string malleability{};
   std::string mpi = "auto";
+  std::string kind{};
+  ScriptOptions told{};
   std::string dependency{}, array{}, begin{};
   bool requeues = false;
   bool holds = false;
@@ -173,6 +176,11 @@ void add_options(CLI::App& command, Written& w) {
       "the MPI that the program is linked with; every process runs it, a script too")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
       ->capture_default_str();
+  add("--kind", w.kind,
+      "of a malleable job without an MPI: script, a program that changes its size when it is told; "
+      "restart, one that is stopped at a checkpoint and started again")
+      ->check(CLI::IsMember({"script", "restart"}));
+  add_script_options(command, w.told);
   add("-d,--dependency", w.dependency,
       "not before these jobs: afterok:1:2 succeeded, afternotok: failed, afterany: ended, after: "
       "began; several with commas between them");
@@ -264,7 +272,7 @@ void set_sizes(const Written& w, Submission& s) {
   std::string type = w.type;
   if (!w.malleability.empty()) set_malleability(w.malleability, s, type);
   s.type = !type.empty()              ? *from_word<JobType>(kJobTypeWords, type)
-           : s.min != 0 || s.max != 0 ? JobType::malleable
+           : s.min != 0 || s.max != 0 || !w.kind.empty() ? JobType::malleable
                                       : JobType::rigid;
 }
 
@@ -302,7 +310,10 @@ std::string path_of(const std::string& program) {
 
 Submission submission_of(const Written& w, const std::vector<std::string>& words,
                          const std::string& path, std::optional<std::string> script) {
-  Submission s = called_with(words, path, std::move(script), w.mpi);
+  const bool is_none = w.mpi == "auto" && !w.kind.empty();
+  Submission s = called_with(words, path, std::move(script), is_none ? "none" : w.mpi);
+  if (!w.kind.empty()) s.kind = from_word<JobKind>(kJobKindWords, w.kind);
+  s.told = script_settings(w.told, s.kind.value_or(JobKind::mpi));
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
   set_sizes(w, s);
   if (!w.time.empty()) s.walltime = parse_limit(w.time);

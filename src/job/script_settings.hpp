@@ -7,6 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "job/kind.hpp"
 
 namespace ductile {
 
@@ -34,7 +37,10 @@ struct ScriptSettings {
 
 /// "USR1" or "SIGUSR1"; nothing if it is no signal that a program can be told something by.
 std::optional<int> parse_signal(std::string_view text);
-/// "USR1".
+/// "USR1"; empty if it is none of these.
 std::string_view signal_word(int signal);
+
+/// As options of `ductile run`, of a job of this kind.
+std::vector<std::string> to_words(const ScriptSettings& settings, JobKind kind);
 
 }  // namespace ductile

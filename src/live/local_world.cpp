@@ -575,16 +575,13 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     const auto add = [&](std::initializer_list<std::string> more) {
       words.insert(words.end(), more);
     };
-    const bool is_rigid = what.type == JobType::rigid || what.type == JobType::moldable;
-    const bool has_steps = what.has_steps();
+    const JobKind kind = what.kind_of_run();
+    const bool is_rigid = kind == JobKind::rigid;
     const std::uint32_t size =
-        what.mpi == Mpi::none && !has_steps ? 1 : decision.after.count * its->per_node;
-    add({"--kind",
-         is_rigid    ? "rigid"
-         : has_steps ? "steps"
-                     : "mpi",
-         "--mpi", std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
+        is_rigid && what.mpi == Mpi::none ? 1 : decision.after.count * its->per_node;
+    add({"--kind", std::string(kJobKindWords[static_cast<std::size_t>(kind)]), "--mpi", std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
          std::to_string(size)});
+    if (what.kind) std::ranges::copy(to_words(what.told, kind), std::back_inserter(words));
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
     if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(set_.measure))});
@@ -631,7 +628,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       environment.push_back(fmt::format("{}={}", name, value));
     };
     set(kMark, its->folder);
-    if (has_steps) set("DUCTILE_STEPS", its->socket());
+    if (what.has_steps()) set("DUCTILE_STEPS", its->socket());
     set("DUCTILE_JOURNAL", journal_);
     set("DUCTILE_JOB_ID", job.number);
     set("DUCTILE_JOB_NAME", what.name);

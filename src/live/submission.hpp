@@ -16,8 +16,10 @@
 #include "base/quantity.hpp"
 #include "base/size_range.hpp"
 #include "base/time.hpp"
+#include "job/kind.hpp"
 #include "job/launcher.hpp"
 #include "job/resource_limits.hpp"
+#include "job/script_settings.hpp"
 #include "live/conditions.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
@@ -55,6 +57,8 @@ struct Submission {
   TaskArray array{};         // it is submitted once for each task
   bool is_requeued = false;  // when a node, or its manager, is lost
   Mpi mpi = Mpi::none;
+  std::optional<JobKind> kind{};           // with a method of its own; none: by `mpi` and `type`
+  ScriptSettings told{};                   // of such a kind
   std::string script{};                    // its text; empty: `program` is a file
   std::vector<std::string> program{};      // with its arguments
   std::string folder{};                    // where it runs
@@ -71,6 +75,10 @@ struct Submission {
 
   /// Is it a script that runs once, and whose steps are resized?
   bool has_steps() const;
+  /// What its manager is told.
+  JobKind kind_of_run() const;
+  /// Can it be suspended, as far as it is known?
+  bool keeps_data() const;
   /// Processes on each node of this machine: as many as the smallest of those that it may have has
   /// room for.
   std::uint32_t processes_per_node(const Platform& platform) const;

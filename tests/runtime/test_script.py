@@ -209,6 +209,7 @@ def test_the_plan_compares_with_a_rigid_run():
     (["--ack-timeout", "0"], "--ack-timeout"),
     (["--checkpoint", "true"], "--checkpoint: this is for --kind restart; drop it, or say so"),
     (["--restart", "true"], "--restart: this is for --kind restart; drop it, or say so"),
+    (["--kind", "rigid", "--signal", "USR1"], "--signal: this is for --kind script and --kind restart"),
     (["--mpi", "mpich"], "--mpi: programs of --kind script are started without an MPI"),
 ])
 def test_bad_options(options, error):
