@@ -42,6 +42,19 @@ void order_size(const ResizeOptions& options) {
   if (options.json) std::cout << answer.dump() << '\n';
 }
 
+/// What it took the program.
+std::string in_words(const Json& answer) {
+  if (!answer.contains("processes")) {
+    return fmt::format("; they paused for {:.0f} ms", 1000 * answer.value("pause_s", 0.0));
+  }
+  const auto processes = answer.value("processes", 0);
+  const auto followed = answer.value("followed", 0);
+  if (processes == 0) return "; the program does not say that it follows";
+  if (followed < processes) return "; the program has not followed yet";
+  return fmt::format("; the program followed after {:.1f} ms",
+                     1000 * answer.value("followed_s", 0.0));
+}
+
 void resize(const ResizeOptions& options) {
   if (options.words.size() == 2) return order_size(options);
   if (options.socket.empty()) {
@@ -61,9 +74,9 @@ void resize(const ResizeOptions& options) {
     throw RunError("not resized: " + answer.value("error", std::string("no reason given")));
   }
   if (!options.json) {
-    std::cout << fmt::format("resized from {} to {} processes; they paused for {:.0f} ms\n",
-                             answer.value("from", 0), answer.value("to", 0),
-                             1000 * answer.value("pause_s", 0.0));
+    std::cout << fmt::format("resized from {} to {} {}{}\n", answer.value("from", 0),
+                             answer.value("to", 0),
+                             answer.value("unit", std::string("processes")), in_words(answer));
   }
 }
 

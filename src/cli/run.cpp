@@ -34,6 +34,7 @@
 #include "job/allocation.hpp"
 #include "job/report_file.hpp"
 #include "job/step.hpp"
+#include "job/threads_method.hpp"
 
 namespace ductile {
 namespace {
@@ -286,7 +287,13 @@ int run_program(const RunOptions& options) {
       settings.launcher.agent = find_program(settings.launcher.agent);
     }
   }
-  const std::uint32_t usual_max = slots > 0 ? slots : std::max(2 * settings.size, 4U);
+  const std::uint32_t cores =
+      settings.kind == JobKind::threads && !settings.oversubscribes
+          ? static_cast<std::uint32_t>(cpus_for_threads(settings.cpus).count())
+          : 0;
+  const std::uint32_t usual_max = slots > 0   ? slots
+                                  : cores > 0 ? std::max(cores, settings.size)
+                                              : std::max(2 * settings.size, 4U);
   settings.max = options.max != 0 ? options.max : usual_max;
   if (settings.size < settings.min || settings.size > settings.max) {
     throw InputError(fmt::format("{} processes are not between --min {} and --max {}",
@@ -468,10 +475,13 @@ void add_run_command(CLI::App& app) {
       ->add_option(
           "--kind", options->kind,
           "mpi: can be resized; rigid: never; steps: a script, of which each `ductile run` "
-          "is resized; script: a program that changes its size when it is told; restart: one that "
-          "is stopped at a checkpoint and started again")
+          "is resized; threads: a program whose cores on this host change, -n of them at first; "
+          "script: a program that changes its size when it is told; restart: one that is stopped at "
+          "a checkpoint and started again")
       ->check(CLI::IsMember(std::vector<std::string>(kJobKindWords.begin(), kJobKindWords.end())))
       ->capture_default_str();
+  command->add_flag("--oversubscribe", settings.oversubscribes,
+                    "--kind threads: sizes may be more than there are cores");
   command->add_option("--mpi", options->mpi, "the MPI that the program is linked with")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
       ->capture_default_str();

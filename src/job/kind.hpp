@@ -14,14 +14,17 @@ enum class JobKind {
   /// A script that is started once, not once for each process: those are for its steps, which are
   /// programs that it starts by `ductile run`, one after another (script_steps.hpp).
   steps,
+  /// One program on so many cores of this host, which it gets and gives back while it runs
+  /// (threads_method.hpp).
+  threads,
   /// Any program that changes its size itself when it is told (script_method.hpp).
   script,
   /// Any program that can be stopped at a checkpoint and started again (restart_method.hpp).
   restart,
 };
 
-inline constexpr std::array<std::string_view, 5> kJobKindWords = {"mpi", "rigid", "steps", "script",
-                                                                  "restart"};
+inline constexpr std::array<std::string_view, 6> kJobKindWords = {"mpi",     "rigid",  "steps",
+                                                                  "threads", "script", "restart"};
 
 /// What the size of such a job counts.
 constexpr std::string_view unit_of(JobKind kind) {
@@ -32,6 +35,8 @@ constexpr std::string_view unit_of(JobKind kind) {
     case JobKind::script:
     case JobKind::restart:
       break;
+    case JobKind::threads:
+      return "cores";
   }
   return "processes";
 }
@@ -43,6 +48,7 @@ constexpr bool has_own_method(JobKind kind) {
     case JobKind::rigid:
     case JobKind::steps:
       break;
+    case JobKind::threads:
     case JobKind::script:
     case JobKind::restart:
       return true;

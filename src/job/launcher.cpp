@@ -260,11 +260,12 @@ std::optional<std::string> inherited(std::string_view name, std::string_view val
                               name.starts_with("MPI_LOCALNRANKS");
   if (is_of_launcher) return std::nullopt;
   if (name != "LD_PRELOAD") return std::string(value);
-  // Another job is measured, with the library of its own MPI.
+  // Another job is measured, with the library of its own MPI, or has threads of its own.
   std::string rest;
   while (!value.empty()) {
     const std::string_view library = next_part(value, ':');
     if (library.find("/libductile-measure-") != std::string_view::npos) continue;
+    if (library.find("/libductile-threads-preload.so") != std::string_view::npos) continue;
     rest += (rest.empty() ? "" : ":") + std::string(library);
   }
   return rest;
@@ -307,6 +308,10 @@ std::optional<std::string> comes_with(const char* built, const char* installed,
 std::optional<std::string> measuring_library(Mpi mpi) {
   return comes_with(
       "lib", "", fmt::format("libductile-measure-{}.so", kMpiWords[static_cast<std::size_t>(mpi)]));
+}
+
+std::optional<std::string> threads_library() {
+  return comes_with("lib", "", "libductile-threads-preload.so");
 }
 
 std::optional<std::string> timed_program(Mpi mpi) {

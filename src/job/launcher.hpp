@@ -96,6 +96,9 @@ std::string find_mpiexec(Mpi mpi);
 /// not there.
 std::optional<std::string> measuring_library(Mpi mpi);
 
+/// libductile-threads-preload; the same.
+std::optional<std::string> threads_library();
+
 /// examples/timed for this MPI, which takes as long as it is told at each size; the same.
 std::optional<std::string> timed_program(Mpi mpi);
 

@@ -15,24 +15,15 @@
 
 namespace ductile {
 
-namespace {
-
-std::vector<pid_t> numbers_in(const std::string& folder) {
+std::vector<pid_t> all_pids() {
   std::vector<pid_t> all;
   std::error_code ignored;
-  std::filesystem::directory_iterator entry(folder, ignored);
-  for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
-    const auto pid = parse_number<pid_t>(entry->path().filename().native());
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const auto pid = parse_number<pid_t>(entry.path().filename().native());
     if (pid) all.push_back(*pid);
   }
   return all;
 }
-
-}  // namespace
-
-std::vector<pid_t> all_pids() { return numbers_in("/proc"); }
-
-std::vector<pid_t> threads_of(pid_t pid) { return numbers_in(proc_folder(pid) + "task"); }
 
 std::string content_of(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));

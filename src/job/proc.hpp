@@ -18,9 +18,6 @@ std::string content_of(const std::string& path);
 /// The folder of a process: "/proc/17/".
 std::string proc_folder(pid_t pid);
 
-/// Of its threads, itself among them; none if it is gone.
-std::vector<pid_t> threads_of(pid_t pid);
-
 /// Parent and state of a process, a letter as the kernel shows it; X of one that is not there.
 struct Stat {
   pid_t parent = -1;

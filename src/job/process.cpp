@@ -215,9 +215,8 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
   return {.pid = pid, .out = std::move(out.read), .err = std::move(err.read)};
 }
 
-namespace {
-
-cpu_set_t set_of(const NodeSet& cpus) {
+void keep_to(const NodeSet& cpus) {
+  if (cpus.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const Interval& part : cpus.parts) {
@@ -225,31 +224,7 @@ cpu_set_t set_of(const NodeSet& cpus) {
       CPU_SET(cpu, &set);
     }
   }
-  return set;
-}
-
-}  // namespace
-
-void keep_to(const NodeSet& cpus) {
-  if (cpus.empty()) return;
-  const cpu_set_t set = set_of(cpus);
   sched_setaffinity(0, sizeof set, &set);
-}
-
-void move_descendants(const Variables& variables, const NodeSet& cpus) {
-  const cpu_set_t set = set_of(cpus);
-  std::set<pid_t> moved;
-  // Who is started meanwhile by one that has not moved yet is found by the next look.
-  for (bool are_new = true; are_new;) {
-    are_new = false;
-    for (const pid_t pid : descendants(variables)) {
-      for (const pid_t thread : threads_of(pid)) {
-        if (!moved.insert(thread).second) continue;
-        are_new = true;
-        sched_setaffinity(thread, sizeof set, &set);
-      }
-    }
-  }
 }
 
 std::vector<Seen> all_processes(const std::string& variable) {

@@ -86,10 +86,6 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
 /// This process, and those it will start, run on these processors only; on any if there are none.
 void keep_to(const NodeSet& cpus);
 
-/// All threads of the living descendants of this process whose environment has all of `variables`,
-/// and what they start from now on, run on these processors only; there is at least one.
-void move_descendants(const Variables& variables, const NodeSet& cpus);
-
 /// A process of this machine, as /proc has it.
 struct Seen {
   pid_t pid = -1;

@@ -4,6 +4,7 @@
 
 #include "job/restart_method.hpp"
 #include "job/script_method.hpp"
+#include "job/threads_method.hpp"
 
 namespace ductile {
 
@@ -11,6 +12,8 @@ std::unique_ptr<ResizeMethod> make_resize_method(const RunSettings& settings,
                                                  const std::string& folder,
                                                  ResizeMethod::Outside outside) {
   switch (settings.kind) {
+    case JobKind::threads:
+      return std::make_unique<ThreadsMethod>(settings, folder);
     case JobKind::mpi:
     case JobKind::rigid:
     case JobKind::steps:

@@ -15,7 +15,7 @@
 namespace ductile {
 namespace {
 
-double seconds_between(ResizeMethod::Clock::time_point begin, ResizeMethod::Clock::time_point end) {
+double seconds_from(ResizeMethod::Clock::time_point begin, ResizeMethod::Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
@@ -259,8 +259,8 @@ void RestartMethod::settle() {
   if (!std::exchange(is_awaited_, false)) return;
   outcome_ = {.error = error_};
   if (!error_.empty()) return;
-  outcome_->details["checkpoint_s"] = seconds_between(begun_, stopped_);
-  if (target_.size > 0) outcome_->details["pause_s"] = seconds_between(stopped_, started_);
+  outcome_->details["checkpoint_s"] = seconds_from(begun_, stopped_);
+  if (target_.size > 0) outcome_->details["pause_s"] = seconds_from(stopped_, started_);
 }
 
 }  // namespace ductile

@@ -46,6 +46,8 @@ struct RunSettings {
   std::uint32_t max = wire::kMaxProcesses;
   /// A rigid job is never resized.
   bool is_rigid = false;
+  /// Of threads: the size may be more than there are cores.
+  bool oversubscribes = false;
   /// Of the steps of a script: their cores each.
   std::uint32_t step_cores = 0;
   /// Of a program that is told its size without a library of ours.

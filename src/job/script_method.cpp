@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "job/process.hpp"
+#include "job/affinity.hpp"
 
 namespace ductile {
 
@@ -85,8 +85,8 @@ std::optional<ResizeMethod::Outcome> ScriptMethod::look(Clock::time_point now) {
 }
 
 /// All its processes on this host.
-void ScriptMethod::keep_to(const NodeSet& cpus) const {
-  if (!cpus.empty()) move_descendants(program_->marks, cpus);
+void ScriptMethod::keep_to(const NodeSet& cpus) {
+  if (!cpus.empty()) set_affinity_of_descendants(cpus);
 }
 
 }  // namespace ductile

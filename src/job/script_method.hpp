@@ -32,7 +32,7 @@ class ScriptMethod final : public ResizeMethod {
  private:
   std::string on_word(const ScriptWord& word);
   void tell(const Target& target);
-  void keep_to(const NodeSet& cpus) const;
+  static void keep_to(const NodeSet& cpus);
 
   const RunSettings& settings_;
   ScriptChannel channel_;

@@ -1,0 +1,96 @@
+#include "job/affinity.hpp"
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "job/proc.hpp"
+#include "job/process.hpp"
+
+namespace ductile {
+namespace {
+
+/// The threads of a process, as /proc has them; none if it has gone.
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> threads;
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(proc_folder(pid) + "task", ignored)) {
+    if (const auto thread = parse_number<pid_t>(entry.path().filename().string())) {
+      threads.push_back(*thread);
+    }
+  }
+  return threads;
+}
+
+/// All that this process has started, directly or not. Those whose parents have died are its own
+/// children (adopt_orphans()). Kernels without `children` have the slower way.
+std::vector<pid_t> all_descendants() {
+  const std::string own = proc_folder(getpid()) + "task/" + std::to_string(getpid()) + "/children";
+  if (access(own.c_str(), R_OK) != 0) return descendants({});
+  std::vector<pid_t> found = {getpid()};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const pid_t thread : threads_of(found[i])) {
+      std::istringstream children(
+          content_of(proc_folder(found[i]) + "task/" + std::to_string(thread) + "/children"));
+      for (pid_t child = 0; children >> child;) found.push_back(child);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+bool is_within(const cpu_set_t& some, const cpu_set_t& all) {
+  cpu_set_t both;
+  CPU_AND(&both, &some, &all);
+  return CPU_EQUAL(&both, &some) != 0;
+}
+
+}  // namespace
+
+NodeSet own_cpus() {
+  NodeSet cpus;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (std::uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.append(cpu, cpu);
+  }
+  return cpus;
+}
+
+std::size_t set_affinity_of_descendants(const NodeSet& cpus, Affinity which) {
+  cpu_set_t wanted;
+  CPU_ZERO(&wanted);
+  for (const Interval& part : cpus.parts) {
+    for (std::uint32_t cpu = part.first; cpu <= part.last && cpu < CPU_SETSIZE; ++cpu) {
+      CPU_SET(cpu, &wanted);
+    }
+  }
+  // A thread that is just being started has what the one had that starts it.
+  constexpr int kMostRounds = 10;
+  std::size_t processes = 0;
+  bool has_changed = true;
+  for (int round = 0; has_changed && round < kMostRounds; ++round) {
+    has_changed = false;
+    const std::vector<pid_t> all = all_descendants();
+    processes = all.size();
+    for (const pid_t process : all) {
+      for (const pid_t thread : threads_of(process)) {
+        cpu_set_t its;
+        if (sched_getaffinity(thread, sizeof its, &its) != 0) continue;
+        const bool is_good =
+            which == Affinity::all ? CPU_EQUAL(&its, &wanted) != 0 : is_within(its, wanted);
+        if (is_good) continue;
+        has_changed |= sched_setaffinity(thread, sizeof wanted, &wanted) == 0;
+      }
+    }
+  }
+  return processes;
+}
+
+}  // namespace ductile

@@ -1,0 +1,178 @@
+#include "job/threads_method.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "job/affinity.hpp"
+#include "job/cgroup.hpp"
+#include "job/threads_page.h"
+
+namespace ductile {
+namespace {
+
+/// Its cores are free, or there, already; a program that does not come to a parallel region for so
+/// long follows when it does.
+constexpr std::chrono::seconds kFollowLimit{1};
+
+/// A runtime of OpenMP that binds by itself knows the processors of the beginning only. So it does
+/// not hear of that, and the library does it instead. True if the user wants threads bound.
+bool take_binding() {
+  static const bool is_wanted = [] {
+    const char* const value = std::getenv("OMP_PROC_BIND");
+    const std::string_view word = value != nullptr ? value : "";
+    bool wanted = !word.empty() && word != "false" && word != "FALSE";
+    for (const char* const name : {"OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+      wanted |= std::getenv(name) != nullptr;
+      unsetenv(name);
+    }
+    unsetenv("OMP_PROC_BIND");
+    return wanted;
+  }();
+  return is_wanted;
+}
+
+double seconds_between(ResizeMethod::Clock::time_point from, ResizeMethod::Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+NodeSet cpus_for_threads(const NodeSet& said) {
+  if (said.empty()) return own_cpus();
+  const long there = sysconf(_SC_NPROCESSORS_CONF);
+  NodeSet possible;
+  if (there > 0) possible.append(0, static_cast<std::uint32_t>(there) - 1);
+  return intersection(said, possible);
+}
+
+ThreadsMethod::ThreadsMethod(const RunSettings& settings, const std::string& folder)
+    : settings_(settings), page_(folder + "/threads", settings.control), is_bound_(take_binding()) {
+  if (const auto why = objection({.size = settings.size, .cpus = settings.cpus})) {
+    throw InputError({.field = "-n"}, *why, "change -n or --cpus, or add --oversubscribe");
+  }
+  if (settings.launcher.cores > 0) {
+    throw InputError({.field = "--cores-per-process"}, "the size of a job of threads is its cores",
+                     "say -n instead");
+  }
+}
+
+// ---- The program --------------------------------------------------------------------------------
+
+Variables ThreadsMethod::variables(const Target& first) {
+  Variables variables{{DUCTILE_PAGE_VARIABLE, page_.path()},
+                      {"OMP_NUM_THREADS", std::to_string(first.size)}};
+  if (is_bound_) variables.emplace_back(DUCTILE_BIND_VARIABLE, "1");
+  const auto library = threads_library();
+  if (!library) {
+    spdlog::warn("there is no libductile-threads-preload.so: OpenMP programs do not follow");
+    return variables;
+  }
+  const char* const own = std::getenv("LD_PRELOAD");
+  const auto rest = inherited("LD_PRELOAD", own != nullptr ? own : "");
+  variables.emplace_back("LD_PRELOAD", rest->empty() ? *library : *library + ":" + *rest);
+  page_.publish(first.size, choose(first));
+  return variables;
+}
+
+void ThreadsMethod::on_started(Generation& generation) {
+  generation_ = &generation;
+  has_cpuset_ = generation.group &&
+                access((generation.group->folder() + "/cpuset.cpus").c_str(), W_OK) == 0;
+  spdlog::info("the program is kept to processors {} by {}", to_string(generation.cpus),
+               has_cpuset_ ? "a cpuset and its affinity" : "its affinity");
+  if (has_cpuset_) keep_to_cpus(generation.cpus);
+}
+
+// ---- A resize -----------------------------------------------------------------------------------
+
+std::optional<std::string> ThreadsMethod::objection(const Target& target) const {
+  const Nodes most = cpus_for_threads(target.cpus).count();
+  if (most == 0) return "there are no such processors";
+  if (target.size <= most || settings_.oversubscribes) return std::nullopt;
+  return fmt::format("there are {} cores for the job, not {}", most, target.size);
+}
+
+/// Those that it has already first, the lowest ones of the others then.
+NodeSet ThreadsMethod::choose(const Target& target) const {
+  NodeSet free = cpus_for_threads(target.cpus);
+  NodeSet kept = generation_ != nullptr ? intersection(generation_->cpus, free) : NodeSet{};
+  NodeSet chosen = kept.take_lowest(std::min<Nodes>(target.size, kept.count()));
+  free.erase(chosen);
+  const Nodes missing = target.size - chosen.count();
+  chosen.insert(free.take_lowest(std::min(missing, free.count())));
+  return chosen;
+}
+
+void ThreadsMethod::keep_to_cpus(const NodeSet& cpus) {
+  if (has_cpuset_) {
+    std::string list = to_string(cpus);
+    std::ranges::replace(list, ' ', ',');
+    if (!limit_cgroup(generation_->group->folder(), {.cpus = list}, {"cpuset"})) {
+      has_cpuset_ = false;
+      spdlog::warn("the cpuset cannot be changed: from now on it is the affinity alone");
+    }
+  }
+  set_affinity_of_descendants(cpus);
+}
+
+void ThreadsMethod::begin(const Target& target, Clock::time_point now) {
+  const NodeSet cpus = choose(target);
+  generation_->cpus = cpus;
+  keep_to_cpus(cpus);
+  sequence_ = page_.publish(target.size, cpus);
+  affinity_s_ = seconds_between(now, Clock::now());
+  begun_ = look_at_ = now;
+  is_waited_for_ = true;
+}
+
+/// What it has, it has: only nobody waits for the program any more.
+void ThreadsMethod::give_up(const std::string& /*reason*/) { is_waited_for_ = false; }
+
+std::optional<ResizeMethod::Outcome> ThreadsMethod::look(Clock::time_point now) {
+  if (!begun_) return std::nullopt;
+  const auto followers = page_.followers();
+  const auto has_followed = [&](const auto& its) { return its.seen == sequence_; };
+  const auto count = std::ranges::count_if(followers, has_followed);
+  const bool are_all = count == std::ssize(followers);
+  if (!are_all && is_waited_for_ && now < *begun_ + kFollowLimit) {
+    // Often at first: most programs follow within a millisecond.
+    const auto waited = now - *begun_;
+    look_at_ = now + std::clamp<Clock::duration>(waited / 4, std::chrono::microseconds(100),
+                                                 std::chrono::milliseconds(20));
+    return std::nullopt;
+  }
+  begun_.reset();
+  // Threads that were started by one that had not followed yet.
+  set_affinity_of_descendants(generation_->cpus, Affinity::outside);
+  Outcome outcome;
+  outcome.details["unit"] = unit_of(settings_.kind);
+  outcome.details["affinity_s"] = affinity_s_;
+  outcome.details["processes"] = followers.size();
+  outcome.details["followed"] = count;
+  if (count > 0) {
+    double last = 0;
+    for (const auto& its : followers) last = std::max(last, has_followed(its) ? its.seen_s : 0.0);
+    outcome.details["followed_s"] = last;
+  }
+  return outcome;
+}
+
+ResizeMethod::Clock::time_point ThreadsMethod::next() const {
+  return begun_ ? std::min(look_at_, *begun_ + kFollowLimit) : Clock::time_point::max();
+}
+
+ResizeMethod::Json ThreadsMethod::status() const {
+  return {{"page", page_.path()},
+          {"kept_by", has_cpuset_ ? "cpuset" : "affinity"},
+          {"processes", page_.followers().size()}};
+}
+
+}  // namespace ductile
