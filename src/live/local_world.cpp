@@ -174,9 +174,10 @@ bool is_passing(const std::error_code& error) {
 
 /// For a program to write into: never waits for somebody to read, and becomes no terminal of the
 /// job.
-int open_output(const std::string& path) {
+int open_output(const std::string& path, bool goes_on) {
   const int file =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOCTTY | O_NONBLOCK, 0666);
+      open(path.c_str(), O_WRONLY | O_CREAT | (goes_on ? 0 : O_TRUNC) | O_APPEND | O_NOCTTY | O_NONBLOCK,
+           0666);
   if (file >= 0) fcntl(file, F_SETFL, O_APPEND);
   return file;
 }
@@ -672,9 +673,9 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       }
       if (what.umask) umask(*what.umask);
       if (chdir(what.folder.c_str()) != 0) return "the job's folder cannot be entered";
-      const int out = open_output(output);
+      const int out = open_output(output, job.goes_on);
       if (out < 0) return "the job's output file cannot be written";
-      const int err = error.empty() || error == output ? out : open_output(error);
+      const int err = error.empty() || error == output ? out : open_output(error, job.goes_on);
       if (err < 0) return "the job's error file cannot be written";
       const int in = open(input.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
       if (in < 0) return "the job's input file cannot be read";
@@ -1334,8 +1335,18 @@ void LocalWorld::look_at_counters() {
       Measured{.job = alone, .nodes = platform_.nodes, .watts = joules / to_seconds(passed)});
 }
 
-/// The order is answered: by its size the job has what it was to have, or else what it had; one to
-/// move tells nothing by its size.
+/// So many nodes, of one that has gone a part of the way from some to others: those that are in
+/// both first.
+Holding part_of(const Holding& from, const Holding& to, Nodes count) {
+  const bool grows = from.count < to.count;
+  NodeSet nodes = grows ? from.nodes : to.nodes;
+  NodeSet others = difference(grows ? to.nodes : from.nodes, nodes);
+  nodes.insert(others.take_lowest(std::min(count - nodes.count(), others.count())));
+  return {.count = count, .nodes = std::move(nodes)};
+}
+
+/// The order is answered: by its size the job has what it was to have, or a part of it, or else what
+/// it had; one to move tells nothing by its size.
 void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   crash_point(Moment::resize);
   job.is_lost = false;
@@ -1343,11 +1354,13 @@ void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   if (!job.is_withdrawn) job.longest = std::max(job.longest, now() - job.ordered_at);
   const bool moves = job.moves();
   Decision order = std::move(*std::exchange(job.order, std::nullopt));
-  const bool is_done =
-      !order.stops() && job.nodes(processes) == order.after.count && (!moves || has_moved);
+  const Nodes nodes = job.nodes(processes);
+  const bool is_part = !order.stops() && std::min(job.holding.count, order.after.count) < nodes &&
+                       nodes < std::max(job.holding.count, order.after.count);
+  const bool is_done = is_part || (!order.stops() && nodes == order.after.count && (!moves || has_moved));
   if (is_done) {
     job.is_withdrawn = false;
-    job.holding = std::move(order.after);
+    job.holding = is_part ? part_of(job.holding, order.after, nodes) : std::move(order.after);
     // The manager has forgotten a request of the generation that has gone.
     if (job.request) {
       happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
@@ -1356,7 +1369,8 @@ void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   limit(job, job.holding);
   note_holder(job, job.holding.nodes);
   tell_nodes(job);
-  happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + set_.retry,
+  happen(event::Resized{job.id, order.id, job.holding,
+                        is_done && !is_part ? now() : now() + set_.retry,
                         std::exchange(job.paused, Duration{})});
 }
 

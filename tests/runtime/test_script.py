@@ -209,7 +209,6 @@ def test_the_plan_compares_with_a_rigid_run():
     (["--ack-timeout", "0"], "--ack-timeout"),
     (["--checkpoint", "true"], "--checkpoint: this is for --kind restart; drop it, or say so"),
     (["--restart", "true"], "--restart: this is for --kind restart; drop it, or say so"),
-    (["--kind", "rigid", "--signal", "USR1"], "--signal: this is for --kind script and --kind restart"),
     (["--mpi", "mpich"], "--mpi: programs of --kind script are started without an MPI"),
 ])
 def test_bad_options(options, error):
@@ -217,3 +216,9 @@ def test_bad_options(options, error):
                           text=True)
     assert done.returncode == 2
     assert error in done.stderr
+
+
+def test_options_of_other_kinds():
+    done = run("run", "--kind", "rigid", "--signal", "USR1", "--", "/bin/true")
+    assert (done.returncode, done.stderr) == (
+        2, "ductile: --signal: this is for --kind script and --kind restart; drop it, or say so\n")
