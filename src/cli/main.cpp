@@ -26,9 +26,11 @@
 #include "cli/submit.hpp"
 #include "cli/update.hpp"
 #include "cli/workload.hpp"
+#include "job/affinity.hpp"
 #include "policies/registry.hpp"
 
 int main(int argc, char** argv) {
+  ductile::undo_openmp_binding();
   const ductile::Registry registry;
   // In a simulation, and in the log of one, who is outside may decide as well; a controller has
   // nobody else's code in its process.

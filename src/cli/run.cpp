@@ -112,6 +112,11 @@ Mpi choose_mpi(const RunOptions& options, const RunSettings& settings) {
                        "programs of --kind " + options.kind + " are started without an MPI",
                        "drop it, or say --kind mpi");
     }
+    if (!options.hosts.empty()) {
+      throw InputError({.field = "--hosts"},
+                       "programs of --kind " + options.kind + " are started on this host",
+                       "drop it, or say --kind mpi");
+    }
     return Mpi::none;
   }
   if (options.mpi != "auto") {

@@ -1,10 +1,12 @@
 #include "job/affinity.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -61,6 +63,28 @@ NodeSet own_cpus() {
     if (CPU_ISSET(cpu, &set)) cpus.append(cpu, cpu);
   }
   return cpus;
+}
+
+void undo_openmp_binding() {
+  using Count = int (*)();
+  using CountOf = int (*)(int place);
+  using Ids = void (*)(int place, int* ids);
+  const auto bind = reinterpret_cast<Count>(dlsym(RTLD_DEFAULT, "omp_get_proc_bind"));
+  const auto places = reinterpret_cast<Count>(dlsym(RTLD_DEFAULT, "omp_get_num_places"));
+  const auto count = reinterpret_cast<CountOf>(dlsym(RTLD_DEFAULT, "omp_get_place_num_procs"));
+  const auto ids_of = reinterpret_cast<Ids>(dlsym(RTLD_DEFAULT, "omp_get_place_proc_ids"));
+  if (bind == nullptr || places == nullptr || count == nullptr || ids_of == nullptr) return;
+  if (bind() == 0) return;
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int place = 0; place < places(); ++place) {
+    std::vector<int> ids(static_cast<std::size_t>(std::max(count(place), 0)));
+    ids_of(place, ids.data());
+    for (const int id : ids) {
+      if (id >= 0 && id < CPU_SETSIZE) CPU_SET(id, &all);
+    }
+  }
+  if (CPU_COUNT(&all) > 0) sched_setaffinity(0, sizeof all, &all);
 }
 
 std::size_t set_affinity_of_descendants(const NodeSet& cpus, Affinity which) {

@@ -10,6 +10,11 @@ namespace ductile {
 /// The processors on which this process may run.
 NodeSet own_cpus();
 
+/// A library of this process uses OpenMP, which binds the process to one processor if OMP_PROC_BIND
+/// asks for that. It is meant for programs that this process starts: it may run on all processors
+/// again on which there are OpenMP's places.
+void undo_openmp_binding();
+
 /// Which threads are to be set.
 enum class Affinity {
   all,      // to exactly these processors
