@@ -3,6 +3,7 @@
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import time
@@ -222,3 +223,34 @@ def test_options_of_other_kinds():
     done = run("run", "--kind", "rigid", "--signal", "USR1", "--", "/bin/true")
     assert (done.returncode, done.stderr) == (
         2, "ductile: --signal: this is for --kind script and --kind restart; drop it, or say so\n")
+
+
+# ---- What the guide shows -----------------------------------------------------------------------
+
+GUIDE = (ROOT / "docs/guide/any-program.md").read_text()
+
+
+def shown(language, number):
+    return re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)[number]
+
+
+@pytest.mark.parametrize("text, options", [
+    ("(" + shown("sh", 0) + ") &\n" + UNTIL_THE_END + "kill $!", []),
+    (shown("sh", 1) + UNTIL_THE_END, ["--signal", "USR1"])])
+def test_the_shell_of_the_guide(script, text, options):
+    job = script("use() { echo uses $1; }\n" + text, *options)
+    for size in (5, 1):
+        assert order(job, size=size)["ok"]
+    assert job.finish() == (0, "uses 5\nuses 1\n", "")
+
+
+def test_the_python_of_the_guide(script, tmp_path):
+    (tmp_path / "loop.py").write_text("""import os, time
+def work_is_left(): return not os.path.exists("hurry")
+def work_a_little(): open("begun", "w"); time.sleep(0.01)
+def use(size): print("uses", size, flush=True)
+""" + shown("python", 0))
+    job = script("exec python3 loop.py")
+    for size in (5, 1):
+        assert order(job, size=size)["ok"]
+    assert job.finish() == (0, "uses 5\nuses 1\n", "")
