@@ -33,6 +33,7 @@
 #include "cli/shared_input.hpp"
 #include "job/allocation.hpp"
 #include "job/report_file.hpp"
+#include "job/script_channel.hpp"
 #include "job/step.hpp"
 #include "job/threads_method.hpp"
 
@@ -232,6 +233,8 @@ int run_program(const RunOptions& options) {
   settings.kind = *from_word<JobKind>(kJobKindWords, options.kind);
   settings.is_rigid = settings.kind == JobKind::rigid || settings.kind == JobKind::steps;
   settings.script = script_settings(options.told, settings.kind);
+  // What the program starts speaks for itself.
+  for (const char* name : {kAckVariable, kResizeVariable, kResizeFileVariable}) unsetenv(name);
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
   settings.launcher.starter = *from_word<Starter>(kStarterWords, options.launcher);
   settings.launcher.mpi = choose_mpi(options, settings);

@@ -260,7 +260,8 @@ void RestartMethod::settle() {
   outcome_ = {.error = error_};
   if (!error_.empty()) return;
   outcome_->details["checkpoint_s"] = seconds_from(begun_, stopped_);
-  if (target_.size > 0) outcome_->details["pause_s"] = seconds_from(stopped_, started_);
+  // It has computed in a part of that, which nobody knows.
+  if (target_.size > 0) outcome_->details["pause_s"] = seconds_from(begun_, started_);
 }
 
 }  // namespace ductile

@@ -67,7 +67,8 @@ class RestartMethod final : public ResizeMethod {
   Phase phase_ = Phase::running;
   Clock::time_point deadline_ = Clock::time_point::max();
   Target old_{}, target_{};  // what it had, and is to have; size 0: the job is suspended
-  Clock::time_point begun_{}, stopped_{}, started_{};
+  Clock::time_point begun_{}, started_{};
+  Clock::time_point stopped_{};         // with a checkpoint
   std::string error_{};                 // why it goes on at its old size
   std::optional<Outcome> outcome_{};    // to be told
   bool is_awaited_ = false;             // somebody waits for an outcome

@@ -70,8 +70,8 @@ ScriptChannel::ScriptChannel(const std::string& folder, const ScriptPlace& first
 }
 
 Variables ScriptChannel::variables() const {
-  return {{"DUCTILE_RESIZE_FD", std::to_string(of_program_.get())},
-          {"DUCTILE_RESIZE_FILE", file_},
+  return {{kResizeVariable, std::to_string(of_program_.get())},
+          {kResizeFileVariable, file_},
           {kAckVariable, socket_}};
 }
 

@@ -22,6 +22,9 @@ namespace ductile {
 
 /// Where `ductile ack` finds the manager.
 inline constexpr const char* kAckVariable = "DUCTILE_ACK";
+/// And a program the descriptor, and the file.
+inline constexpr const char* kResizeVariable = "DUCTILE_RESIZE_FD";
+inline constexpr const char* kResizeFileVariable = "DUCTILE_RESIZE_FILE";
 /// The size of a program at its start.
 inline constexpr const char* kSizeVariable = "DUCTILE_SIZE";
 

@@ -243,6 +243,7 @@ struct LocalWorld::Running {
   Time ordered_at{};                      // the resize under way
   Time answer_by = kNever;                // or it is withdrawn
   Duration longest{};                     // that a resize took
+  Duration own_limit{};                   // of a resize, as its user says
   bool is_withdrawn = false;              // the resize under way, or the last one
   bool was_taken_up = false;              // and one may have been withdrawn before
   std::uint32_t told_size = 0;            // processes, as it told last, without an order
@@ -451,8 +452,10 @@ void LocalWorld::add_cpus(Json& order, const NodeSet& nodes) const {
 void LocalWorld::expect_answer(Running& job) const {
   job.is_withdrawn = false;
   job.ordered_at = now();
-  job.answer_by = later(
-      now(), set_.resize_deadline > Duration{} ? set_.resize_deadline : patience_with(job.longest));
+  constexpr Duration kToTellIt = whole_seconds(10);
+  const Duration usual = std::max(patience_with(job.longest), job.own_limit + kToTellIt);
+  job.answer_by =
+      later(now(), set_.resize_deadline > Duration{} ? set_.resize_deadline : usual);
 }
 
 /// The answer is late. First its manager is told to give it up, and says what came of it; if it
@@ -526,6 +529,7 @@ std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFact
   its->asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
   its->survives = job.what->is_requeued;
   its->may_resize = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
+  its->own_limit = job.what->answers_within();
   its->is_measured = measures(*job.what);
   its->reads_watts = set_.power > Duration{} && !set_.watts_from.empty();
   its->memory = job.what->memory;

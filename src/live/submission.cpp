@@ -158,6 +158,12 @@ JobKind Submission::kind_of_run() const {
   return !is_resized(type) ? JobKind::rigid : has_steps() ? JobKind::steps : JobKind::mpi;
 }
 
+Duration Submission::answers_within() const {
+  if (kind == JobKind::script) return told.ack_timeout;
+  if (kind == JobKind::restart) return told.checkpoint_timeout + told.settle;
+  return {};
+}
+
 bool Submission::keeps_data() const {
   const JobKind its = kind_of_run();
   return its == JobKind::mpi || its == JobKind::restart;

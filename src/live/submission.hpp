@@ -77,6 +77,8 @@ struct Submission {
   bool has_steps() const;
   /// What its manager is told.
   JobKind kind_of_run() const;
+  /// How long an answer to an order for a size may take, as its user says; 0: he does not.
+  Duration answers_within() const;
   /// Can it be suspended, as far as it is known?
   bool keeps_data() const;
   /// Processes on each node of this machine: as many as the smallest of those that it may have has
