@@ -1,5 +1,5 @@
 # Installs the core as the CMake package Ductile: find_package(Ductile) gives Ductile::ductile.
-# runtime/CMakeLists.txt adds the components app-mpich and app-openmpi.
+# runtime/CMakeLists.txt adds the components app-mpich and app-openmpi, runtime/threads/ threads.
 
 include_guard()
 include(CMakePackageConfigHelpers)

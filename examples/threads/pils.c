@@ -3,9 +3,10 @@
 // output is the same to the last bit whatever the number of threads.
 //
 //   cc -O2 -fopenmp pils.c -o pils -lm
-//   ductile run --kind threads -n 1 -- ./pils STEPS WORK [say]
+//   ductile run --kind threads -n 1 -- ./pils STEPS WORK [say|time]
 //
-// With 0 for STEPS it computes until it gets SIGUSR1. With "say" each step tells on stderr how many threads it had, and on which processors they may run.
+// With 0 for STEPS it computes until it gets SIGUSR1. "time" tells on stderr how much time of processors
+// the steps took, "say" how many threads each step had, and on how many processors they may run.
 #define _GNU_SOURCE
 #include <math.h>
 #include <omp.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { kBlocks = 64 };
 
@@ -43,6 +45,7 @@ int main(int count, char **words) {
   double blocks[kBlocks];
   for (int i = 0; i < kBlocks; ++i) blocks[i] = 0.01 * i;
   double sum = 0;
+  const clock_t begin = clock();
   signal(SIGUSR1, end);
   int step = 0;
   for (; steps > 0 ? step < steps : !is_over; ++step) {
@@ -56,6 +59,9 @@ int main(int count, char **words) {
     }
     for (int i = 0; i < kBlocks; ++i) sum += blocks[i];
     if (says) say(step, threads);
+  }
+  if (count > 3 && strcmp(words[3], "time") == 0) {
+    fprintf(stderr, "time %.6f\n", (double)(clock() - begin) / CLOCKS_PER_SEC);
   }
   printf("%d steps: %a\n", step, sum);
   return 0;

@@ -104,7 +104,7 @@ struct Written {
   std::string watts{};
   std::string malleability{};
   std::string mpi = "auto";
-  std::string kind{};
+  std::string kind = "mpi";
   ScriptOptions told{};
   std::string dependency{}, array{}, begin{};
   bool requeues = false;
@@ -177,9 +177,11 @@ void add_options(CLI::App& command, Written& w) {
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
       ->capture_default_str();
   add("--kind", w.kind,
-      "of a malleable job without an MPI: script, a program that changes its size when it is told; "
-      "restart, one that is stopped at a checkpoint and started again")
-      ->check(CLI::IsMember({"script", "restart"}));
+      "mpi: as --mpi says; threads: one program of one process, whose threads follow the cores of "
+      "its nodes; script: a program that changes its size when it is told; restart: one that is "
+      "stopped at a checkpoint and started again")
+      ->check(CLI::IsMember({"mpi", "threads", "script", "restart"}))
+      ->capture_default_str();
   add_script_options(command, w.told);
   add("-d,--dependency", w.dependency,
       "not before these jobs: afterok:1:2 succeeded, afternotok: failed, afterany: ended, after: "
@@ -272,7 +274,7 @@ void set_sizes(const Written& w, Submission& s) {
   std::string type = w.type;
   if (!w.malleability.empty()) set_malleability(w.malleability, s, type);
   s.type = !type.empty()              ? *from_word<JobType>(kJobTypeWords, type)
-           : s.min != 0 || s.max != 0 || !w.kind.empty() ? JobType::malleable
+           : s.min != 0 || s.max != 0 || w.kind == "script" || w.kind == "restart" ? JobType::malleable
                                       : JobType::rigid;
 }
 
@@ -310,10 +312,12 @@ std::string path_of(const std::string& program) {
 
 Submission submission_of(const Written& w, const std::vector<std::string>& words,
                          const std::string& path, std::optional<std::string> script) {
-  const bool is_none = w.mpi == "auto" && !w.kind.empty();
+  // Whatever it is linked with.
+  const JobKind kind = *from_word<JobKind>(kJobKindWords, w.kind);
+  const bool is_none = has_own_method(kind) && w.mpi == "auto";
   Submission s = called_with(words, path, std::move(script), is_none ? "none" : w.mpi);
-  if (!w.kind.empty()) s.kind = from_word<JobKind>(kJobKindWords, w.kind);
-  s.told = script_settings(w.told, s.kind.value_or(JobKind::mpi));
+  s.kind = kind;
+  s.told = script_settings(w.told, kind);
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
   set_sizes(w, s);
   if (!w.time.empty()) s.walltime = parse_limit(w.time);

@@ -1,7 +1,9 @@
 #include "job/resize_driver.hpp"
 
 #include <csignal>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -281,6 +283,76 @@ TEST_F(Driver, FollowsItsPlan) {
   driver_.follow_plan(now);  // more than there may be
   EXPECT_EQ(driver_.aborted(), 2u);
   EXPECT_EQ(driver_.unplanned(), 0u);
+}
+
+/// What a test says of a resize is what comes of it.
+class SaidMethod : public ResizeMethod {
+ public:
+  std::optional<std::string> objection(const Target& target) const override {
+    if (target.size == 3) return "not three";
+    return std::nullopt;
+  }
+  void begin(const Target& target, Clock::time_point /*now*/) override { begun = target; }
+  void give_up(const std::string& reason) override { outcome = Outcome{.error = reason}; }
+  std::optional<Outcome> look(Clock::time_point /*now*/) override {
+    return std::exchange(outcome, std::nullopt);
+  }
+  bool is_ready() const override { return ready; }
+
+  bool ready = true;
+  Target begun{.size = 0};
+  std::optional<Outcome> outcome{};
+};
+
+class DriverOfMethod : public Driver {
+ protected:
+  DriverOfMethod() { driver_.use(method_); }
+  SaidMethod method_{};
+};
+
+TEST_F(DriverOfMethod, ResizesInPlace) {
+  NodeSet cpus;
+  cpus.insert(3, 4);
+  driver_.order({.size = 2, .cpus = cpus});
+  EXPECT_TRUE(driver_.is_busy());
+  EXPECT_EQ(driver_.phase(), "changing");
+  EXPECT_EQ(method_.begun.size, 2U);
+  EXPECT_EQ(method_.begun.cpus, cpus);
+  EXPECT_EQ(driver_.objection({.size = 4}), "a resize is under way");
+  method_.outcome.emplace();
+  driver_.conclude();
+  EXPECT_FALSE(driver_.is_busy());
+  EXPECT_EQ(table_.current().size, 2U);
+  EXPECT_EQ(table_.current().number, 0U);
+  EXPECT_EQ(driver_.resizes(), 1U);
+  EXPECT_EQ(told_, (std::vector<std::string>{"resized", "ok"}));
+}
+
+TEST_F(DriverOfMethod, WaitsUntilTheProgramIsReady) {
+  method_.ready = false;
+  driver_.order({.size = 2});
+  EXPECT_FALSE(driver_.is_busy());
+  method_.ready = true;
+  driver_.begin();
+  EXPECT_TRUE(driver_.is_busy());
+}
+
+TEST_F(DriverOfMethod, RefusesWhatTheMethodDoes) {
+  EXPECT_EQ(driver_.objection({.size = 3}), "not three");
+  EXPECT_EQ(driver_.objection({.size = 1}), "the job has 1 processes already");
+  EXPECT_EQ(driver_.objection({.size = 0, .suspends = true}), "there is no place for its data");
+}
+
+TEST_F(DriverOfMethod, IsOverWhenItIsGivenUpOrTheJobEnds) {
+  driver_.order({.size = 2});
+  driver_.withdraw();
+  EXPECT_EQ(told_, (std::vector<std::string>{"aborted", "it was withdrawn"}));
+  EXPECT_EQ(table_.current().size, 1U);
+  told_.clear();
+  driver_.order({.size = 2});
+  driver_.on_exit();
+  EXPECT_FALSE(driver_.is_busy());
+  EXPECT_EQ(told_, (std::vector<std::string>{"aborted", "the job has ended", "the job has ended"}));
 }
 
 }  // namespace

@@ -584,10 +584,16 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     const bool is_rigid = kind == JobKind::rigid;
     const std::uint32_t size =
         is_rigid && what.mpi == Mpi::none ? 1 : decision.after.count * its->per_node;
-    add({"--kind", std::string(kJobKindWords[static_cast<std::size_t>(kind)]), "--mpi", std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
+    add({"--kind", std::string(kJobKindWords[static_cast<std::size_t>(kind)]), "--mpi",
+         std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
          std::to_string(size)});
-    if (what.kind) std::ranges::copy(to_words(what.told, kind), std::back_inserter(words));
+    std::ranges::copy(to_words(what.told, kind), std::back_inserter(words));
     // The scheduler knows which sizes are possible.
+    if (what.has_threads()) {
+      // Virtual nodes may be more than there is.
+      if (cpus_.empty()) add({"--oversubscribe"});
+      if (is_rigid) add({"--min", std::to_string(size), "--max", std::to_string(size)});
+    }
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
     if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(set_.measure))});
     if (its->reads_watts) {

@@ -150,11 +150,11 @@ bool is_resized(JobType type) { return type != JobType::rigid && type != JobType
 }  // namespace
 
 bool Submission::has_steps() const {
-  return !kind && mpi == Mpi::none && is_resized(type);
+  return kind == JobKind::mpi && mpi == Mpi::none && is_resized(type);
 }
 
 JobKind Submission::kind_of_run() const {
-  if (kind) return *kind;
+  if (kind != JobKind::mpi) return kind;
   return !is_resized(type) ? JobKind::rigid : has_steps() ? JobKind::steps : JobKind::mpi;
 }
 
@@ -180,6 +180,7 @@ std::uint32_t Submission::processes_per_node(const Platform& platform) const {
 }
 
 std::uint32_t Submission::processes_on(std::uint32_t cores) const {
+  if (has_threads()) return cores;
   if (kind_of_run() == JobKind::rigid && mpi == Mpi::none) return 1;
   if (tasks_per_node != 0) return tasks_per_node;
   return std::max(cores / std::max(cores_per_process, 1U), 1U);
@@ -195,7 +196,7 @@ namespace {
 
 /// What its kind needs besides.
 void add_kind(Json& json, const Submission& s) {
-  json["kind"] = kJobKindWords[static_cast<std::size_t>(*s.kind)];
+  json["kind"] = kJobKindWords[static_cast<std::size_t>(s.kind)];
   const ScriptSettings none;
   const auto add = [&](const char* field, const auto& value, const auto& usual) {
     if (value != usual) json[field] = value;
@@ -203,6 +204,7 @@ void add_kind(Json& json, const Submission& s) {
   const auto microseconds = [](std::chrono::milliseconds time) {
     return std::chrono::duration_cast<Duration>(time).count();
   };
+  if (s.kind == JobKind::threads) return;
   add("signal", signal_word(s.told.signal), signal_word(none.signal));
   add("ack_timeout_us", microseconds(s.told.ack_timeout), microseconds(none.ack_timeout));
   if (!s.told.checkpoint.empty()) json["checkpoint"] = bytes_to_json(s.told.checkpoint);
@@ -213,13 +215,7 @@ void add_kind(Json& json, const Submission& s) {
   add("settle_us", microseconds(s.told.settle), microseconds(none.settle));
 }
 
-void take_kind(Fields& in, Submission& s) {
-  const std::string word = in.text("kind");
-  if (word.empty()) return;
-  s.kind = from_word<JobKind>(kJobKindWords, word);
-  if (!s.kind || !has_own_method(*s.kind)) {
-    fail("kind", "there is no '" + word + "'", "leave it out, or use `ductile submit --kind`");
-  }
+void take_script(Fields& in, Submission& s) {
   const auto time = [&](const char* field, std::chrono::milliseconds usual) {
     constexpr std::int64_t kLeast = 100'000, kMost = 1'000'000'000'000;
     const Duration all = usual;
@@ -241,7 +237,7 @@ void take_kind(Fields& in, Submission& s) {
     fail("kind", "a program of this kind is started without an MPI", "drop --mpi, or --kind");
   }
   if (s.type != JobType::malleable) {
-    fail("kind", fmt::format("a job of this kind is malleable, not {}", ductile::word(s.type)),
+    fail("kind", fmt::format("a job of this kind is malleable, not {}", word(s.type)),
          "drop --type");
   }
 }
@@ -277,7 +273,7 @@ Json to_json(const Submission& s) {
   json["array"] = s.array.empty() ? "" : to_text(s.array);
   json["requeue"] = s.is_requeued;
   json["mpi"] = kMpiWords[static_cast<std::size_t>(s.mpi)];
-  if (s.kind) add_kind(json, s);
+  if (s.kind != JobKind::mpi) add_kind(json, s);
   json["script"] = bytes_to_json(s.script);
   json["program"] = texts_json(s.program);
   json["chdir"] = bytes_to_json(s.folder);
@@ -347,7 +343,8 @@ Submission submission_from_json(const Json& json) {
   if (const std::string text = in.text("array"); !text.empty()) s.array = parse_array(text);
   s.is_requeued = in.flag("requeue");
   s.mpi = in.choice("mpi", kMpiWords, s.mpi);
-  take_kind(in, s);
+  s.kind = in.choice("kind", kJobKindWords, s.kind);
+  if (s.kind == JobKind::script || s.kind == JobKind::restart) take_script(in, s);
   s.script = in.text("script", kMaxScript);
   s.program = in.texts("program");
   s.folder = in.text("chdir", 4096);
@@ -386,6 +383,19 @@ Submission submission_from_json(const Json& json) {
   if (s.least_watts > s.watts) {
     fail("least_watts", fmt::format("{} are more than the {} at most", s.least_watts, s.watts),
          "write the fewer ones first, as in --watts 150-250");
+  }
+  if (s.kind == JobKind::rigid || s.kind == JobKind::steps) {
+    fail("kind", "jobs are submitted as mpi, threads, script or restart", "use another --kind");
+  }
+  if (s.has_threads() && s.mpi != Mpi::none) {
+    fail("kind", "a job of threads is started without an MPI", "say --mpi none");
+  }
+  if (s.has_threads() && (s.cores_per_process != 0 || s.tasks_per_node != 0)) {
+    fail("kind", "a job of threads is one process, which has all cores of its nodes",
+         "drop --cpus-per-task and --ntasks-per-node");
+  }
+  if (s.has_threads() && (s.type == JobType::evolving || s.type == JobType::adaptive)) {
+    fail("type", "a job of threads does not ask for another size", "say --type malleable");
   }
   if (s.has_steps() && (s.script.empty() || s.type != JobType::malleable)) {
     fail("mpi",

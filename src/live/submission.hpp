@@ -57,8 +57,8 @@ struct Submission {
   TaskArray array{};         // it is submitted once for each task
   bool is_requeued = false;  // when a node, or its manager, is lost
   Mpi mpi = Mpi::none;
-  std::optional<JobKind> kind{};           // with a method of its own; none: by `mpi` and `type`
-  ScriptSettings told{};                   // of such a kind
+  JobKind kind = JobKind::mpi;             // mpi: what `mpi` says; or one with a method of its own
+  ScriptSettings told{};                   // of `script` and `restart`
   std::string script{};                    // its text; empty: `program` is a file
   std::vector<std::string> program{};      // with its arguments
   std::string folder{};                    // where it runs
@@ -73,6 +73,7 @@ struct Submission {
   std::string unkept{};                        // why the world cannot run it, as that has said
   bool is_stand_in = false;  // and never will: this is what is kept of one that cannot be read
 
+  bool has_threads() const { return kind == JobKind::threads; }
   /// Is it a script that runs once, and whose steps are resized?
   bool has_steps() const;
   /// What its manager is told.
@@ -81,7 +82,8 @@ struct Submission {
   Duration answers_within() const;
   /// Can it be suspended, as far as it is known?
   bool keeps_data() const;
-  /// Processes on each node of this machine: as many as the smallest of those that it may have has
+  /// Processes on each node of this machine, or cores of a job of threads: as many as the smallest
+  /// of those that it may have has
   /// room for.
   std::uint32_t processes_per_node(const Platform& platform) const;
   /// The same on nodes with so many cores.

@@ -43,8 +43,38 @@ Submission sample() {
   return s;
 }
 
+Submission threads_sample() {
+  Submission s = sample();
+  s.mpi = Mpi::none;
+  s.kind = JobKind::threads;
+  s.tasks_per_node = s.cores_per_process = 0;
+  return s;
+}
+
 std::string error_of(const Json& json) {
   return testing::complaint([&] { submission_from_json(json); });
+}
+
+TEST(Submission, OfThreadsHasAllCoresOfItsNodes) {
+  const Submission s = submission_from_json(to_json(threads_sample()));
+  EXPECT_TRUE(s.has_threads());
+  EXPECT_FALSE(s.has_steps());
+  EXPECT_EQ(s.processes_on(6), 6U);
+
+  const auto with = [](const char* field, const Json& value) {
+    Json json = to_json(threads_sample());
+    json[field] = value;
+    return error_of(json);
+  };
+  EXPECT_EQ(with("mpi", "mpich"),
+            "kind: a job of threads is started without an MPI; say --mpi none");
+  EXPECT_EQ(with("tasks_per_node", 2),
+            "kind: a job of threads is one process, which has all cores of its nodes; drop "
+            "--cpus-per-task and --ntasks-per-node");
+  EXPECT_EQ(with("type", "evolving"),
+            "type: a job of threads does not ask for another size; say --type malleable");
+  EXPECT_EQ(with("kind", "steps"),
+            "kind: jobs are submitted as mpi, threads, script or restart; use another --kind");
 }
 
 TEST(Submission, IsTheSameAfterTheWire) {
@@ -137,9 +167,6 @@ TEST(Submission, OfAKindHasItsSettings) {
   s.type = JobType::adaptive;
   EXPECT_EQ(error_of(to_json(s)), "kind: a job of this kind is malleable, not adaptive; drop --type");
   s.type = JobType::malleable;
-  s.kind = JobKind::steps;
-  EXPECT_EQ(error_of(to_json(s)),
-            "kind: there is no 'steps'; leave it out, or use `ductile submit --kind`");
 }
 
 TEST(Submission, SaysWhatItDraws) {

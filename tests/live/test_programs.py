@@ -211,7 +211,7 @@ def test_bad_options(cluster, options, error):
 def test_bad_requests(cluster):
     c = cluster("2x1", "easy")
     job = {"program": ["/bin/true"], "chdir": "/", "type": "malleable", "kind": "script"}
-    for field, value, error in (("kind", "mpi", "kind: there is no 'mpi'"), ("signal", "KILL", "signal: there is no 'KILL'"),
+    for field, value, error in (("kind", "steps", "kind: jobs are submitted as mpi, threads"), ("signal", "KILL", "signal: there is no 'KILL'"),
                                 ("checkpoint_exit", 256, "checkpoint_exit: 256 is out of range"),
                                 ("ack_timeout_us", 1, "ack_timeout_us: 1 is out of range")):
         answer = c.ask({"do": "submit", "job": dict(job, **{field: value})})

@@ -70,3 +70,22 @@ def test_installed_library(mpi, start, tmp_path, monkeypatch):
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     events = [json.loads(line) for line in report.read_text().splitlines()]
     assert sum(event.get("in_mpi", 0) for event in events) > 0
+
+
+def test_installed_library_of_threads(tmp_path):
+    prefix, by_cmake = tmp_path / "prefix", tmp_path / "cmake"
+    pool = ROOT / "examples" / "threads" / "pool.cpp"
+    call("cmake", "--install", EXAMPLES.parent, "--component", "runtime", "--prefix", prefix)
+    folder = next(prefix.rglob("pkgconfig"))
+    environment = dict(os.environ, PKG_CONFIG_PATH=str(folder), LD_LIBRARY_PATH=str(folder.parent))
+    flags = call("pkg-config", "--cflags", "--libs", "ductile-threads", env=environment).split()
+    call("c++", "-std=c++20", "-pthread", pool, "-o", tmp_path / "pool", *flags)
+    by_cmake.mkdir()
+    (by_cmake / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(Consumer LANGUAGES CXX)\nset(CMAKE_CXX_STANDARD 20)\n"
+        "find_package(Threads REQUIRED)\nfind_package(Ductile REQUIRED COMPONENTS threads)\n"
+        f"add_executable(pool \"{pool}\")\ntarget_link_libraries(pool PRIVATE Ductile::threads Threads::Threads)\n")
+    call("cmake", "-S", by_cmake, "-B", by_cmake, f"-DCMAKE_PREFIX_PATH={prefix}")
+    call("cmake", "--build", by_cmake)
+    outputs = [call(tmp_path / "pool", 50, 10, env=environment), call(by_cmake / "pool", 50, 10)]
+    assert outputs[0] == outputs[1] and outputs[0].startswith("50 steps: ")

@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import signal
 import socket
 import statistics
@@ -15,26 +14,13 @@ import time
 
 import pytest
 
-from conftest import PATIENCE, PROGRAM, ROOT, check, processes_with, run
+from conftest import PATIENCE, PROGRAM, check, processes_with, run
+from programs import LIBRARIES, compiled, plainly, steps
 
 CORES = len(os.sched_getaffinity(0))
-LIBRARIES = pathlib.Path(PROGRAM).resolve().parent / "lib"
 
 if not (LIBRARIES / "libductile-threads-preload.so").exists():
     pytest.skip("libductile-threads-preload is not built", allow_module_level=True)
-
-
-def compiled(folder, source, compiler, *options):
-    if not shutil.which(compiler):
-        pytest.skip(f"there is no {compiler}")
-    program = folder / pathlib.Path(source).stem
-    done = subprocess.run([compiler, "-O2", "-Wall", "-Werror", f"-I{ROOT}/include", str(ROOT / source), "-o",
-                           str(program), *options], capture_output=True, text=True)
-    for missing in ("omp.h", "tbb/"):
-        if done.returncode and missing in done.stderr:
-            pytest.skip(f"{compiler} finds no {missing}")
-    assert done.returncode == 0, done.stderr
-    return program
 
 
 @pytest.fixture(scope="module", params=["gcc", "clang"])
@@ -125,17 +111,6 @@ def start(tmp_path):
         if job.process.poll() is None:
             job.process.send_signal(signal.SIGTERM)
             job.process.communicate(timeout=30)
-
-
-def plainly(program, *words):
-    """Alone, and with one thread."""
-    done = subprocess.run([str(program), *map(str, words)], capture_output=True, text=True, check=True,
-                          env=dict(os.environ, OMP_NUM_THREADS="1"))
-    return done.stdout
-
-
-def steps(out):
-    return int(out.split()[0])
 
 
 def changes(job, count, sizes, seed=1):

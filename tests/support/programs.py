@@ -12,6 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = pathlib.Path(os.environ.get("DUCTILE_EXAMPLES", ROOT / "build/quick/examples"))
 PROGRAM = os.environ.get("DUCTILE", str(ROOT / "build/quick/ductile"))
+LIBRARIES = pathlib.Path(PROGRAM).resolve().parent / "lib"
 PATIENCE = int(os.environ.get("DUCTILE_TEST_PATIENCE", "120"))  # s; machines may be slow
 
 
@@ -69,3 +70,29 @@ def processes_with(mark):
         except OSError:
             pass
     return found
+
+
+def compiled(folder, source, compiler, *options):
+    """A program whose threads follow, of examples/threads for example; skips if something for it is missing."""
+    if not shutil.which(compiler):
+        pytest.skip(f"there is no {compiler}")
+    program = folder / pathlib.Path(source).stem
+    done = subprocess.run([compiler, "-O2", "-Wall", "-Werror", f"-I{ROOT}/include", str(ROOT / source), "-o",
+                           str(program), *options], capture_output=True, text=True)
+    for missing in ("omp.h", "tbb/"):
+        if done.returncode and missing in done.stderr:
+            pytest.skip(f"{compiler} finds no {missing}")
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def plainly(program, *words):
+    """What a program writes alone, and with one thread."""
+    done = subprocess.run([str(program), *map(str, words)], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, OMP_NUM_THREADS="1"))
+    return done.stdout
+
+
+def steps(out):
+    """How many it says that it made."""
+    return int(out.split()[0])
