@@ -47,12 +47,12 @@ void add_ack_command(CLI::App& app) {
   CLI::Option* size =
       command->add_option("SIZE", options->size, "what it has; if not given, what it was told")
           ->check(CLI::Range(1U, wire::kMaxProcesses));
-  options->refusal = command
-                         ->add_option("--refuse", options->why,
-                                      "it keeps the size that it had; why, for people")
-                         ->type_name("WHY")
-                         ->expected(0, 1)
-                         ->excludes(size);
+  options->refusal =
+      command
+          ->add_option("--refuse", options->why, "it keeps the size that it had; why, for people")
+          ->type_name("WHY")
+          ->expected(0, 1)
+          ->excludes(size);
   command->callback([options] { ack(*options); });
 }
 

@@ -484,8 +484,8 @@ void add_run_command(CLI::App& app) {
           "--kind", options->kind,
           "mpi: can be resized; rigid: never; steps: a script, of which each `ductile run` "
           "is resized; threads: a program whose cores on this host change, -n of them at first; "
-          "script: a program that changes its size when it is told; restart: one that is stopped at "
-          "a checkpoint and started again")
+          "script: a program that changes its size when it is told; restart: one that is stopped "
+          "at a checkpoint and started again")
       ->check(CLI::IsMember(std::vector<std::string>(kJobKindWords.begin(), kJobKindWords.end())))
       ->capture_default_str();
   command->add_flag("--oversubscribe", settings.oversubscribes,

@@ -60,10 +60,10 @@ ScriptSettings script_settings(const ScriptOptions& options, JobKind kind) {
     }
     const auto signal = parse_signal(*options.signal);
     if (!signal) {
-      throw InputError({.field = "--signal"},
-                       "'" + *options.signal +
-                           "' is no signal that a program can be told something by",
-                       "use one of USR1, USR2, TERM, INT, HUP, QUIT, CONT, URG, WINCH");
+      throw InputError(
+          {.field = "--signal"},
+          "'" + *options.signal + "' is no signal that a program can be told something by",
+          "use one of USR1, USR2, TERM, INT, HUP, QUIT, CONT, URG, WINCH");
     }
     settings.signal = *signal;
   }

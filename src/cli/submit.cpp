@@ -273,9 +273,10 @@ void set_sizes(const Written& w, Submission& s) {
   s.max = w.max != 0 ? w.max : nodes.is_range ? nodes.last : 0;
   std::string type = w.type;
   if (!w.malleability.empty()) set_malleability(w.malleability, s, type);
-  s.type = !type.empty()              ? *from_word<JobType>(kJobTypeWords, type)
-           : s.min != 0 || s.max != 0 || w.kind == "script" || w.kind == "restart" ? JobType::malleable
-                                      : JobType::rigid;
+  s.type = !type.empty() ? *from_word<JobType>(kJobTypeWords, type)
+           : s.min != 0 || s.max != 0 || w.kind == "script" || w.kind == "restart"
+               ? JobType::malleable
+               : JobType::rigid;
 }
 
 /// What a program, or a script, gets of this process.

@@ -228,7 +228,8 @@ RunResult Manager::run() {
       throw RunError("'" + settings_.report + "' cannot be written");
     }
     if (!settings_.go_on.empty()) table_.begin_at(kGoesOn);
-    start_generation(settings_.kind == JobKind::steps ? 1 : settings_.size, settings_.launcher.hosts);
+    start_generation(settings_.kind == JobKind::steps ? 1 : settings_.size,
+                     settings_.launcher.hosts);
     while (!is_over()) {
       wait(signals);
       table_.reap([this](Generation& generation) { on_ended(generation); },
@@ -637,7 +638,7 @@ void Manager::on_order(ControlClient& client, const std::string& line) {
     case Order::Verb::answer:
     case Order::Verb::resize:
       return settings_.kind == JobKind::steps ? steps_.order(client, its, exit_code_.has_value())
-                                 : order(client, its);
+                                              : order(client, its);
   }
 }
 

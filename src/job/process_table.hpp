@@ -65,7 +65,8 @@ class ProcessTable {
   void become_current(std::uint32_t number) { current_ = number; }
 
   /// Looks which launchers have ended. What each has left on this host is killed, and looked for on
-  /// others; then `tell` is called. `other` hears of other children of this process that have ended.
+  /// others; then `tell` is called. `other` hears of other children of this process that have
+  /// ended.
   void reap(const std::function<void(Generation&)>& tell,
             const std::function<void(pid_t, int status)>& other = {});
 

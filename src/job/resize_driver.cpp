@@ -338,10 +338,8 @@ void ResizeDriver::end_change(const ResizeMethod::Outcome& outcome) {
   } else if (is_done) {
     ++resizes_;
   }
-  Json details = {{"generation", current.number},
-                  {"from", its.from},
-                  {"to", its.to},
-                  {"size", current.size}};
+  Json details = {
+      {"generation", current.number}, {"from", its.from}, {"to", its.to}, {"size", current.size}};
   details.update(outcome.details);
   if (!is_done) details["error"] = outcome.error;
   add_places(details);

@@ -36,9 +36,9 @@ class ResizeMethod {
   };
   /// What came of a resize.
   struct Outcome {
-    std::string error{};            // why it was given up; empty: it was not
+    std::string error{};                  // why it was given up; empty: it was not
     std::optional<std::uint32_t> size{};  // that the job has, if not what was ordered
-    Json details = Json::object();  // for the report and for who has ordered it
+    Json details = Json::object();        // for the report and for who has ordered it
   };
 
   /// What it asks of the rest of the manager.

@@ -221,9 +221,9 @@ void RestartMethod::look_after(Clock::time_point now) {
   } else if (phase_ == Phase::checkpointing && code_) {
     stop_command();  // it has not ended, but the program has
   } else if (phase_ == Phase::checkpointing) {
-    give_up(fmt::format(
-        "the program has not stopped at a checkpoint for {:.1f} s",
-        std::chrono::duration<double>(settings_.script.checkpoint_timeout).count()));
+    give_up(
+        fmt::format("the program has not stopped at a checkpoint for {:.1f} s",
+                    std::chrono::duration<double>(settings_.script.checkpoint_timeout).count()));
   }
 }
 

@@ -68,14 +68,14 @@ class RestartMethod final : public ResizeMethod {
   Clock::time_point deadline_ = Clock::time_point::max();
   Target old_{}, target_{};  // what it had, and is to have; size 0: the job is suspended
   Clock::time_point begun_{}, started_{};
-  Clock::time_point stopped_{};         // with a checkpoint
-  std::string error_{};                 // why it goes on at its old size
-  std::optional<Outcome> outcome_{};    // to be told
-  bool is_awaited_ = false;             // somebody waits for an outcome
-  pid_t command_ = -1;                  // that makes the checkpoint, while it runs
-  std::optional<int> command_code_{};   // of it
-  std::optional<int> code_{};           // of the program that has ended meanwhile
-  bool was_told_ = false;  // to stop: it may do so after nobody waits for that any more
+  Clock::time_point stopped_{};        // with a checkpoint
+  std::string error_{};                // why it goes on at its old size
+  std::optional<Outcome> outcome_{};   // to be told
+  bool is_awaited_ = false;            // somebody waits for an outcome
+  pid_t command_ = -1;                 // that makes the checkpoint, while it runs
+  std::optional<int> command_code_{};  // of it
+  std::optional<int> code_{};          // of the program that has ended meanwhile
+  bool was_told_ = false;              // to stop: it may do so after nobody waits for that any more
   bool is_ending_ = false;
   std::optional<int> ended_with_{};
 };

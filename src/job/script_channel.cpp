@@ -123,7 +123,8 @@ void ScriptChannel::on_request(ControlClient& client, const std::string& line,
   const auto fail = [&](const std::string& why) {
     ControlClients::tell(client, {{"ok", false}, {"error", why}});
   };
-  if (!json.is_object() || json.value("do", Json()) != "ack") return fail("this takes \"ack\" alone");
+  if (!json.is_object() || json.value("do", Json()) != "ack")
+    return fail("this takes \"ack\" alone");
   ScriptWord word;
   if (const auto size = json.find("size"); size != json.end()) {
     word.size = script_size(size->dump());

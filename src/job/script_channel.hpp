@@ -1,5 +1,5 @@
-// How a program that has no library of ours hears which size it is to have, and says what it has: by
-// lines on a descriptor, by a file that always has the last of these lines, and by the command
+// How a program that has no library of ours hears which size it is to have, and says what it has:
+// by lines on a descriptor, by a file that always has the last of these lines, and by the command
 // `ductile ack`, which finds a socket. All are in the folder of the job, which no other user may
 // enter. docs/commands/run.md ("Any program") has the lines.
 #pragma once

@@ -49,7 +49,8 @@ TEST(ScriptChannel, SpeaksWithTheProgram) {
     const auto wait = [&] {
       Poller poller;
       channel.add_to(poller, [&](const ScriptWord& word) -> std::string {
-        said.push_back(word.refuses ? "refuses " + word.why : std::to_string(word.size.value_or(0)));
+        said.push_back(word.refuses ? "refuses " + word.why
+                                    : std::to_string(word.size.value_or(0)));
         return {};
       });
       poller.wait(std::chrono::milliseconds(100));

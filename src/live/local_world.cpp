@@ -176,8 +176,8 @@ bool is_passing(const std::error_code& error) {
 /// job.
 int open_output(const std::string& path, bool goes_on) {
   const int file =
-      open(path.c_str(), O_WRONLY | O_CREAT | (goes_on ? 0 : O_TRUNC) | O_APPEND | O_NOCTTY | O_NONBLOCK,
-           0666);
+      open(path.c_str(),
+           O_WRONLY | O_CREAT | (goes_on ? 0 : O_TRUNC) | O_APPEND | O_NOCTTY | O_NONBLOCK, 0666);
   if (file >= 0) fcntl(file, F_SETFL, O_APPEND);
   return file;
 }
@@ -454,8 +454,7 @@ void LocalWorld::expect_answer(Running& job) const {
   job.ordered_at = now();
   constexpr Duration kToTellIt = whole_seconds(10);
   const Duration usual = std::max(patience_with(job.longest), job.own_limit + kToTellIt);
-  job.answer_by =
-      later(now(), set_.resize_deadline > Duration{} ? set_.resize_deadline : usual);
+  job.answer_by = later(now(), set_.resize_deadline > Duration{} ? set_.resize_deadline : usual);
 }
 
 /// The answer is late. First its manager is told to give it up, and says what came of it; if it
@@ -585,8 +584,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     const std::uint32_t size =
         is_rigid && what.mpi == Mpi::none ? 1 : decision.after.count * its->per_node;
     add({"--kind", std::string(kJobKindWords[static_cast<std::size_t>(kind)]), "--mpi",
-         std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
-         std::to_string(size)});
+         std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n", std::to_string(size)});
     std::ranges::copy(to_words(what.told, kind), std::back_inserter(words));
     // The scheduler knows which sizes are possible.
     if (what.has_threads()) {
@@ -1355,8 +1353,8 @@ Holding part_of(const Holding& from, const Holding& to, Nodes count) {
   return {.count = count, .nodes = std::move(nodes)};
 }
 
-/// The order is answered: by its size the job has what it was to have, or a part of it, or else what
-/// it had; one to move tells nothing by its size.
+/// The order is answered: by its size the job has what it was to have, or a part of it, or else
+/// what it had; one to move tells nothing by its size.
 void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   crash_point(Moment::resize);
   job.is_lost = false;
@@ -1367,7 +1365,8 @@ void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   const Nodes nodes = job.nodes(processes);
   const bool is_part = !order.stops() && std::min(job.holding.count, order.after.count) < nodes &&
                        nodes < std::max(job.holding.count, order.after.count);
-  const bool is_done = is_part || (!order.stops() && nodes == order.after.count && (!moves || has_moved));
+  const bool is_done =
+      is_part || (!order.stops() && nodes == order.after.count && (!moves || has_moved));
   if (is_done) {
     job.is_withdrawn = false;
     job.holding = is_part ? part_of(job.holding, order.after, nodes) : std::move(order.after);

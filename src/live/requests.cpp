@@ -1683,9 +1683,8 @@ std::string Controller::on_suspend(Client& client, const Json& request) {
         : !can             ? fmt::format("it is {}, and nobody can keep what it has in memory",
                                          word(core_.job(id).spec.type))
         : what.has_steps() ? "it is a script, of which nobody knows how far it is"
-        : what.kind != JobKind::mpi
-            ? "a program of this kind makes no checkpoint"
-                           : "its program is no MPI program that says what its data is"));
+        : what.kind != JobKind::mpi ? "a program of this kind makes no checkpoint"
+                                    : "its program is no MPI program that says what its data is"));
   }
   return to_each(client, std::move(jobs), [this, user = client.peer.user](JobId id) {
     LiveJob& job = jobs_.at(id);

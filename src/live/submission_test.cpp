@@ -165,7 +165,8 @@ TEST(Submission, OfAKindHasItsSettings) {
             "kind: a program of this kind is started without an MPI; drop --mpi, or --kind");
   s.mpi = Mpi::none;
   s.type = JobType::adaptive;
-  EXPECT_EQ(error_of(to_json(s)), "kind: a job of this kind is malleable, not adaptive; drop --type");
+  EXPECT_EQ(error_of(to_json(s)),
+            "kind: a job of this kind is malleable, not adaptive; drop --type");
   s.type = JobType::malleable;
 }
 

@@ -43,7 +43,7 @@ def counted(c):
 
 
 def is_moved(c, job, nodes):
-    c.run("resize", job, nodes)
+    assert c.ask({"do": "resize", "job": job, "nodes": nodes})["ok"]
     return c.wait_for_size(job, nodes)
 
 
@@ -83,11 +83,11 @@ def test_resizes_of_a_program_that_is_restarted(cluster):
 def test_a_policy_resizes_the_examples(cluster):
     """dbes gives all nodes to who is alone, and takes them back for who comes."""
     c = cluster("4x1", "dbes")
-    chunks = 1200
+    chunks = 900
     n = 400 * chunks
     first = c.submit("--kind", "script", "-N", "1-4", "--", EXAMPLES / "script/master.sh", n, chunks)
     c.wait_for_size(first, 4)
-    words = [c.folder / "state.json", 3000, 300]
+    words = [c.folder / "state.json", 2000, 200]
     second = c.submit("--kind", "restart", "--signal", "USR1", "--settle", "0.1", "-N", "1-4", "--",
                       EXAMPLES / "restart/relax.py", *words)
     done = c.wait_for_end(first, second)
