@@ -1,6 +1,7 @@
 // A program with a pool of threads of its own, which follows `ductile run --kind threads` by the C
 // interface. Only the loop of steps knows of it: it polls between two steps, gives the pool as many
-// threads as there are cores, and acknowledges. The output is the same whatever the number of threads.
+// threads as there are cores, and acknowledges. The output is the same whatever the number of
+// threads.
 //
 //   c++ -std=c++20 -O2 -pthread pool.cpp -o pool -lductile-threads
 //   ductile run --kind threads -n 1 -- ./pool STEPS WORK
@@ -114,7 +115,8 @@ int main(int count, char** words) {
       pool.resize(cores.cores - 1);
       ductile_threads_acknowledge(&cores);
     }
-    pool.run(blocks.size(), [&](std::size_t i) { blocks[i] = compute(blocks[i] + 1e-3 * step, work); });
+    pool.run(blocks.size(),
+             [&](std::size_t i) { blocks[i] = compute(blocks[i] + 1e-3 * step, work); });
     for (const double block : blocks) sum += block;
   }
   std::printf("%d steps: %a\n", step, sum);

@@ -1,5 +1,6 @@
-// A program of oneTBB, which follows `ductile run --kind threads` by the C interface: between two steps
-// it sets how many threads oneTBB may use. The output is the same whatever the number of threads.
+// A program of oneTBB, which follows `ductile run --kind threads` by the C interface: between two
+// steps it sets how many threads oneTBB may use. The output is the same whatever the number of
+// threads.
 //
 //   c++ -std=c++20 -O2 tasks.cpp -o tasks -lductile-threads -ltbb
 //   ductile run --kind threads -n 1 -- ./tasks STEPS WORK
@@ -13,19 +14,18 @@
 #include <cstdlib>
 #include <memory>
 
+#include <ductile/threads.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_scheduler_observer.h>
 
-#include <ductile/threads.h>
-
 namespace {
 
 volatile std::sig_atomic_t is_over = 0;
 
-/// What the program has, and its threads of oneTBB keep to. They live on, so that each is told when it
-/// comes back.
+/// What the program has, and its threads of oneTBB keep to. They live on, so that each is told when
+/// it comes back.
 ductile_cores cores{.cores = 1, .sequence = 0, .cpus = {}};
 
 class Keeper : public tbb::task_scheduler_observer {

@@ -75,8 +75,8 @@ void resize(const ResizeOptions& options) {
   }
   if (!options.json) {
     std::cout << fmt::format("resized from {} to {} {}{}\n", answer.value("from", 0),
-                             answer.value("to", 0),
-                             answer.value("unit", std::string("processes")), in_words(answer));
+                             answer.value("to", 0), answer.value("unit", std::string("processes")),
+                             in_words(answer));
   }
 }
 

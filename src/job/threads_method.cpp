@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "job/affinity.hpp"
-#include "job/cgroup.hpp"
+#include "job/process.hpp"
 #include "job/threads_page.h"
 
 namespace ductile {
@@ -39,6 +40,10 @@ bool take_binding() {
   return is_wanted;
 }
 
+std::string whole_path(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).string();
+}
+
 double seconds_between(ResizeMethod::Clock::time_point from, ResizeMethod::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -54,7 +59,9 @@ NodeSet cpus_for_threads(const NodeSet& said) {
 }
 
 ThreadsMethod::ThreadsMethod(const RunSettings& settings, const std::string& folder)
-    : settings_(settings), page_(folder + "/threads", settings.control), is_bound_(take_binding()) {
+    : settings_(settings),
+      page_(folder + "/threads", whole_path(settings.control)),
+      is_bound_(take_binding()) {
   if (const auto why = objection({.size = settings.size, .cpus = settings.cpus})) {
     throw InputError({.field = "-n"}, *why, "change -n or --cpus, or add --oversubscribe");
   }
@@ -70,6 +77,7 @@ Variables ThreadsMethod::variables(const Target& first) {
   Variables variables{{DUCTILE_PAGE_VARIABLE, page_.path()},
                       {"OMP_NUM_THREADS", std::to_string(first.size)}};
   if (is_bound_) variables.emplace_back(DUCTILE_BIND_VARIABLE, "1");
+  page_.publish(first.size, choose(first));
   const auto library = threads_library();
   if (!library) {
     spdlog::warn("there is no libductile-threads-preload.so: OpenMP programs do not follow");
@@ -78,17 +86,20 @@ Variables ThreadsMethod::variables(const Target& first) {
   const char* const own = std::getenv("LD_PRELOAD");
   const auto rest = inherited("LD_PRELOAD", own != nullptr ? own : "");
   variables.emplace_back("LD_PRELOAD", rest->empty() ? *library : *library + ":" + *rest);
-  page_.publish(first.size, choose(first));
   return variables;
 }
 
 void ThreadsMethod::on_started(Generation& generation) {
   generation_ = &generation;
-  has_cpuset_ = generation.group &&
-                access((generation.group->folder() + "/cpuset.cpus").c_str(), W_OK) == 0;
+  cpuset_ = Cpuset::make(generation.group);
+  keep_to_cpus(generation.cpus);
+  // It may have begun to start others meanwhile; who is being started just now escapes.
+  if (cpuset_ && !cpuset_->take(generation.process.pid)) cpuset_.reset();
+  for (const pid_t pid : descendants({})) {
+    if (cpuset_) cpuset_->take(pid);
+  }
   spdlog::info("the program is kept to processors {} by {}", to_string(generation.cpus),
-               has_cpuset_ ? "a cpuset and its affinity" : "its affinity");
-  if (has_cpuset_) keep_to_cpus(generation.cpus);
+               cpuset_ ? "a cpuset and its affinity" : "its affinity");
 }
 
 // ---- A resize -----------------------------------------------------------------------------------
@@ -112,13 +123,9 @@ NodeSet ThreadsMethod::choose(const Target& target) const {
 }
 
 void ThreadsMethod::keep_to_cpus(const NodeSet& cpus) {
-  if (has_cpuset_) {
-    std::string list = to_string(cpus);
-    std::ranges::replace(list, ' ', ',');
-    if (!limit_cgroup(generation_->group->folder(), {.cpus = list}, {"cpuset"})) {
-      has_cpuset_ = false;
-      spdlog::warn("the cpuset cannot be changed: from now on it is the affinity alone");
-    }
+  if (cpuset_ && !cpuset_->keep_to(cpus)) {
+    spdlog::warn("the cpuset cannot be changed: from now on it is the affinity alone");
+    cpuset_.reset();
   }
   set_affinity_of_descendants(cpus);
 }
@@ -171,7 +178,7 @@ ResizeMethod::Clock::time_point ThreadsMethod::next() const {
 
 ResizeMethod::Json ThreadsMethod::status() const {
   return {{"page", page_.path()},
-          {"kept_by", has_cpuset_ ? "cpuset" : "affinity"},
+          {"kept_by", cpuset_ ? "cpuset" : "affinity"},
           {"processes", page_.followers().size()}};
 }
 

@@ -1,12 +1,13 @@
 // Jobs of threads: one program, whose cores on this host change while it runs. Its threads are kept
-// to them, and it finds on a page what it has (threads_page.hpp): who reads that has so many threads
-// from then on.
+// to them, and it finds on a page what it has (threads_page.hpp): who reads that has so many
+// threads from then on.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "job/cpuset.hpp"
 #include "job/resize_method.hpp"
 #include "job/threads_page.hpp"
 
@@ -40,7 +41,7 @@ class ThreadsMethod : public ResizeMethod {
   ThreadsPage page_;
   bool is_bound_;  // the user wants each thread on a processor of its own
   Generation* generation_ = nullptr;
-  bool has_cpuset_ = false;
+  std::optional<Cpuset> cpuset_{};  // where this user may have one
 
   // ---- A resize --------------------------------------------------------------------------------
   std::optional<Clock::time_point> begun_{};

@@ -71,8 +71,7 @@ std::uint32_t ThreadsPage::publish(std::uint32_t cores, const NodeSet& cpus) {
 
 std::vector<ThreadsPage::Follower> ThreadsPage::followers() const {
   std::array<ductile_page_slot, DUCTILE_PAGE_SLOTS> slots{};
-  const ssize_t got =
-      pread(file_.get(), slots.data(), sizeof slots, offsetof(ductile_page, slots));
+  const ssize_t got = pread(file_.get(), slots.data(), sizeof slots, offsetof(ductile_page, slots));
   if (got != static_cast<ssize_t>(sizeof slots)) return {};
   std::vector<Follower> found;
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -1,4 +1,5 @@
-// The manager's side of the page by which a program learns which processors it has (threads_page.h).
+// The manager's side of the page by which a program learns which processors it has
+// (threads_page.h).
 #pragma once
 
 #include <cstdint>

@@ -580,9 +580,9 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       words.insert(words.end(), more);
     };
     const JobKind kind = what.kind_of_run();
-    const bool is_rigid = kind == JobKind::rigid;
-    const std::uint32_t size =
-        is_rigid && what.mpi == Mpi::none ? 1 : decision.after.count * its->per_node;
+    const bool is_rigid = what.type == JobType::rigid || what.type == JobType::moldable;
+    const bool is_single = kind == JobKind::rigid && what.mpi == Mpi::none;
+    const std::uint32_t size = is_single ? 1 : decision.after.count * its->per_node;
     add({"--kind", std::string(kJobKindWords[static_cast<std::size_t>(kind)]), "--mpi",
          std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n", std::to_string(size)});
     std::ranges::copy(to_words(what.told, kind), std::back_inserter(words));

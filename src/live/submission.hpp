@@ -83,8 +83,7 @@ struct Submission {
   /// Can it be suspended, as far as it is known?
   bool keeps_data() const;
   /// Processes on each node of this machine, or cores of a job of threads: as many as the smallest
-  /// of those that it may have has
-  /// room for.
+  /// of those that it may have has room for.
   std::uint32_t processes_per_node(const Platform& platform) const;
   /// The same on nodes with so many cores.
   std::uint32_t processes_on(std::uint32_t cores) const;
