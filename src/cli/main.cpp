@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "batsim/scheduler.hpp"
+#include "cli/ack.hpp"
 #include "cli/check.hpp"
 #include "cli/completion.hpp"
 #include "cli/explain.hpp"
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
     ductile::add_power_command(app);
     ductile::add_update_command(app);
     ductile::add_resize_command(app);
+    ductile::add_ack_command(app);
     ductile::add_completion_command(app, registry);
   };
   return ductile::run_program(

@@ -29,9 +29,11 @@
 #include "base/text.hpp"
 #include "cli/number_range.hpp"
 #include "cli/output_difference.hpp"
+#include "cli/script_options.hpp"
 #include "cli/shared_input.hpp"
 #include "job/allocation.hpp"
 #include "job/report_file.hpp"
+#include "job/script_channel.hpp"
 #include "job/step.hpp"
 #include "job/threads_method.hpp"
 
@@ -56,6 +58,7 @@ struct RunOptions {
   std::string cpus{};
   std::string log{};
   std::string script{};
+  ScriptOptions told{};
   std::uint32_t torture = 0;
   std::uint64_t seed = 1;
   bool compares = true;
@@ -229,6 +232,9 @@ int run_program(const RunOptions& options) {
   RunSettings settings = options.settings;
   settings.kind = *from_word<JobKind>(kJobKindWords, options.kind);
   settings.is_rigid = settings.kind == JobKind::rigid || settings.kind == JobKind::steps;
+  settings.script = script_settings(options.told, settings.kind);
+  // What the program starts speaks for itself.
+  for (const char* name : {kAckVariable, kResizeVariable, kResizeFileVariable}) unsetenv(name);
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
   settings.launcher.starter = *from_word<Starter>(kStarterWords, options.launcher);
   settings.launcher.mpi = choose_mpi(options, settings);
@@ -259,11 +265,12 @@ int run_program(const RunOptions& options) {
   const bool is_spread =
       !settings.launcher.hosts.empty() || (settings.launcher.starter == Starter::srun &&
                                            nodes != nullptr && std::string_view(nodes) != "1");
-  if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1" && settings.in_job) {
+  const bool is_reached = settings.kind == JobKind::mpi && is_spread;
+  if (is_reached && settings.listen == "127.0.0.1" && settings.in_job) {
     spdlog::warn(
         "the name of this host has no address that others reach: processes on other hosts do not "
         "find the manager; say with --listen where it is");
-  } else if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1") {
+  } else if (is_reached && settings.listen == "127.0.0.1") {
     throw InputError("processes on other hosts cannot reach 127.0.0.1",
                      "say with --listen at which address of this host they can");
   }
@@ -275,14 +282,16 @@ int run_program(const RunOptions& options) {
   settings.cpus = *cpus;
   const std::uint32_t slots = slots_of(settings.launcher.hosts);
   if (!settings.launcher.hosts.empty()) {
-    if (settings.launcher.mpi == Mpi::none) {
+    const bool may_start_there =
+        settings.kind == JobKind::script || settings.kind == JobKind::restart;
+    if (settings.launcher.mpi == Mpi::none && !may_start_there) {
       throw InputError("without an MPI there is one process, on this host", "drop --hosts");
     }
     if (slots < settings.size) {
       throw InputError(fmt::format("the hosts take {} processes, not {}", slots, settings.size),
                        "change --hosts or -n");
     }
-    if (settings.launcher.starter == Starter::mpiexec) {
+    if (settings.launcher.starter == Starter::mpiexec && settings.launcher.mpi != Mpi::none) {
       settings.launcher.agent = find_program(settings.launcher.agent);
     }
   }
@@ -474,7 +483,9 @@ void add_run_command(CLI::App& app) {
       ->add_option(
           "--kind", options->kind,
           "mpi: can be resized; rigid: never; steps: a script, of which each `ductile run` "
-          "is resized; threads: a program whose cores on this host change, -n of them at first")
+          "is resized; threads: a program whose cores on this host change, -n of them at first; "
+          "script: a program that changes its size when it is told; restart: one that is stopped "
+          "at a checkpoint and started again")
       ->check(CLI::IsMember(std::vector<std::string>(kJobKindWords.begin(), kJobKindWords.end())))
       ->capture_default_str();
   command->add_flag("--oversubscribe", settings.oversubscribes,
@@ -538,6 +549,7 @@ void add_run_command(CLI::App& app) {
                        "numeric address of this host at which processes find the manager; in a job "
                        "that a controller resizes that of its name if not given")
           ->capture_default_str();
+  add_script_options(*command, options->told);
   command->add_option("--script", options->script, "resize at these times: t=10:4,t=20:2");
   command->add_option("--torture", options->torture, "so many resizes to random sizes")
       ->excludes("--script");

@@ -24,6 +24,7 @@
 #include "base/text.hpp"
 #include "cli/live_options.hpp"
 #include "cli/qsub.hpp"
+#include "cli/script_options.hpp"
 #include "job/launcher.hpp"
 #include "job/resource_limits.hpp"
 #include "live/client.hpp"
@@ -104,6 +105,7 @@ struct Written {
   std::string malleability{};
   std::string mpi = "auto";
   std::string kind = "mpi";
+  ScriptOptions told{};
   std::string dependency{}, array{}, begin{};
   bool requeues = false;
   bool holds = false;
@@ -176,9 +178,11 @@ void add_options(CLI::App& command, Written& w) {
       ->capture_default_str();
   add("--kind", w.kind,
       "mpi: as --mpi says; threads: one program of one process, whose threads follow the cores of "
-      "its nodes")
-      ->check(CLI::IsMember({"mpi", "threads"}))
+      "its nodes; script: a program that changes its size when it is told; restart: one that is "
+      "stopped at a checkpoint and started again")
+      ->check(CLI::IsMember({"mpi", "threads", "script", "restart"}))
       ->capture_default_str();
+  add_script_options(command, w.told);
   add("-d,--dependency", w.dependency,
       "not before these jobs: afterok:1:2 succeeded, afternotok: failed, afterany: ended, after: "
       "began; several with commas between them");
@@ -269,9 +273,10 @@ void set_sizes(const Written& w, Submission& s) {
   s.max = w.max != 0 ? w.max : nodes.is_range ? nodes.last : 0;
   std::string type = w.type;
   if (!w.malleability.empty()) set_malleability(w.malleability, s, type);
-  s.type = !type.empty()              ? *from_word<JobType>(kJobTypeWords, type)
-           : s.min != 0 || s.max != 0 ? JobType::malleable
-                                      : JobType::rigid;
+  s.type = !type.empty() ? *from_word<JobType>(kJobTypeWords, type)
+           : s.min != 0 || s.max != 0 || w.kind == "script" || w.kind == "restart"
+               ? JobType::malleable
+               : JobType::rigid;
 }
 
 /// What a program, or a script, gets of this process.
@@ -308,11 +313,12 @@ std::string path_of(const std::string& program) {
 
 Submission submission_of(const Written& w, const std::vector<std::string>& words,
                          const std::string& path, std::optional<std::string> script) {
-  // Whatever it is linked with, its threads are what is resized.
-  const bool has_threads = w.kind == "threads";
-  Submission s =
-      called_with(words, path, std::move(script), has_threads && w.mpi == "auto" ? "none" : w.mpi);
-  s.kind = *from_word<JobKind>(kJobKindWords, w.kind);
+  // Whatever it is linked with.
+  const JobKind kind = *from_word<JobKind>(kJobKindWords, w.kind);
+  const bool is_none = has_own_method(kind) && w.mpi == "auto";
+  Submission s = called_with(words, path, std::move(script), is_none ? "none" : w.mpi);
+  s.kind = kind;
+  s.told = script_settings(w.told, kind);
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
   set_sizes(w, s);
   if (!w.time.empty()) s.walltime = parse_limit(w.time);

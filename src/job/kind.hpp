@@ -17,10 +17,14 @@ enum class JobKind {
   /// One program on so many cores of this host, which it gets and gives back while it runs
   /// (threads_method.hpp).
   threads,
+  /// Any program that changes its size itself when it is told (script_method.hpp).
+  script,
+  /// Any program that can be stopped at a checkpoint and started again (restart_method.hpp).
+  restart,
 };
 
-inline constexpr std::array<std::string_view, 4> kJobKindWords = {"mpi", "rigid", "steps",
-                                                                  "threads"};
+inline constexpr std::array<std::string_view, 6> kJobKindWords = {"mpi",     "rigid",  "steps",
+                                                                  "threads", "script", "restart"};
 
 /// What the size of such a job counts.
 constexpr std::string_view unit_of(JobKind kind) {
@@ -28,6 +32,8 @@ constexpr std::string_view unit_of(JobKind kind) {
     case JobKind::mpi:
     case JobKind::rigid:
     case JobKind::steps:
+    case JobKind::script:
+    case JobKind::restart:
       break;
     case JobKind::threads:
       return "cores";
@@ -43,6 +49,8 @@ constexpr bool has_own_method(JobKind kind) {
     case JobKind::steps:
       break;
     case JobKind::threads:
+    case JobKind::script:
+    case JobKind::restart:
       return true;
   }
   return false;

@@ -124,6 +124,8 @@ class Manager {
   // ---- Generations -----------------------------------------------------------------------------
   Generation& current() const { return table_.current(); }
   void start_generation(std::uint32_t size, const std::vector<Host>& hosts);
+  void start_again(const ResizeMethod::Target& target);
+  void look_after_method();
   bool is_crowded(std::uint32_t size) const;
   void let_yield(bool is_on);
   void on_ended(Generation& generation);
@@ -230,7 +232,10 @@ RunResult Manager::run() {
                      settings_.launcher.hosts);
     while (!is_over()) {
       wait(signals);
-      table_.reap([this](Generation& generation) { on_ended(generation); });
+      table_.reap([this](Generation& generation) { on_ended(generation); },
+                  [this](pid_t pid, int status) {
+                    if (method_) method_->on_child(pid, exit_code(status));
+                  });
       peers_.forget_closed();
       clients_.forget_closed();
       keep_link();
@@ -238,6 +243,7 @@ RunResult Manager::run() {
       on_time();
       pass_output();
       resizes_.conclude();
+      look_after_method();
       table_.forget_those_over();
     }
   } catch (...) {
@@ -263,7 +269,8 @@ void Manager::open() {
   }
   if (has_own_method(settings_.kind)) {
     if (!folder_) throw RunError("there is no place for the files of the job: " + no_folder_);
-    method_ = make_resize_method(settings_, folder_->path());
+    method_ = make_resize_method(settings_, folder_->path(),
+                                 {.start = [this](const auto& target) { start_again(target); }});
     resizes_.use(*method_);
   }
   if (takes_messages() || measures_mpi()) peers_.listen(socket_for_processes());
@@ -366,6 +373,7 @@ void Manager::stop(int signal) {
   stop_signal_ = signal;
   spdlog::info("ending the job: {}", strsignal(signal));
   resizes_.on_stop(fmt::format("the job was ended: {}", strsignal(signal)));
+  if (method_) method_->on_stop(128 + signal);
   table_.stop(signal, now);
 }
 
@@ -416,7 +424,7 @@ void Manager::start_generation(std::uint32_t size, const std::vector<Host>& host
   if (settings_.launcher.cores > 0) {
     variables.emplace_back("OMP_NUM_THREADS", std::to_string(settings_.launcher.cores));
   }
-  const ResizeMethod::Target target{.size = size, .cpus = cpus_};
+  const ResizeMethod::Target target{.size = size, .cpus = cpus_, .hosts = hosts};
   if (method_) {
     const Variables more = method_->variables(target);
     variables.insert(variables.end(), more.begin(), more.end());
@@ -429,8 +437,29 @@ void Manager::start_generation(std::uint32_t size, const std::vector<Host>& host
        .variables = std::move(variables),
        .cpus = method_ ? method_->cpus(target) : cpus_,
        .cores = {.are_chosen = !cpus_.empty(), .are_shared = !is_first || is_crowded(size)},
-       .input = input_.of(is_first ? 0 : number, again)});
+       .input = input_.of(is_first ? 0 : number, again),
+       .given = method_ ? method_->given() : -1,
+       .launcher = method_ ? method_->launcher(target) : std::nullopt});
   if (method_) method_->on_started(started);
+}
+
+/// In place of the generation that has ended.
+void Manager::start_again(const ResizeMethod::Target& target) {
+  const std::uint32_t number = table_.next_number();
+  cpus_ = target.cpus;
+  start_generation(target.size, target.hosts);
+  table_.become_current(number);
+}
+
+/// What it has to do while there is no resize; and the job may have ended with one.
+void Manager::look_after_method() {
+  if (!method_ || exit_code_) return;
+  if (!resizes_.is_busy()) method_->look_after(Clock::now());
+  const auto code = method_->ended_with();
+  if (!code) return;
+  exit_code_ = *code;
+  status_ = *code << 8;  // as of a program that has ended so
+  resizes_.on_exit();
 }
 
 /// More processes than cores. The slots of hosts are what there is to know of theirs.

@@ -194,7 +194,7 @@ pid_t start_session(const std::vector<std::string>& words,
 
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
                       const Descriptor& input, const NodeSet& cpus, const std::string& group,
-                      const ResourceLimits& limits) {
+                      const ResourceLimits& limits, int given) {
   Pipe out = new_pipe();
   Pipe err = new_pipe();
   const pid_t parent = getpid();
@@ -206,6 +206,7 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
     dup2(out.write.get(), STDOUT_FILENO);
     dup2(err.write.get(), STDERR_FILENO);
     set_limits(limits);
+    if (given >= 0) fcntl(given, F_SETFD, 0);
     return nullptr;
   };
   const pid_t pid = start_session(words, environment_with(variables), prepare, group);

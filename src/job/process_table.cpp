@@ -38,14 +38,14 @@ Generation& ProcessTable::start(const Start& how) {
   generation->marks.emplace_back("DUCTILE_GENERATION", std::to_string(number));
   Variables variables = generation->marks;
   variables.insert(variables.end(), how.variables.begin(), how.variables.end());
-  Launcher launcher = launcher_;
+  Launcher launcher = how.launcher.value_or(launcher_);
   launcher.hosts = how.hosts;
   const std::vector<std::string> words = command_line(launcher, how.size, variables, how.cores);
   spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
   generation->group = Cgroup::make(std::to_string(number));
-  generation->process =
-      start_process(words, variables, how.input, how.cpus,
-                    generation->group ? generation->group->folder() : std::string(), limits_);
+  generation->process = start_process(
+      words, variables, how.input, how.cpus,
+      generation->group ? generation->group->folder() : std::string(), limits_, how.given);
   if (has_session(launcher_) && folder_ != nullptr) {
     folder_->note_session(session_folder(generation->process.pid));
   }
@@ -57,7 +57,8 @@ Generation* ProcessTable::find(std::uint32_t number) const {
   return found == all_.end() ? nullptr : found->second.get();
 }
 
-void ProcessTable::reap(const std::function<void(Generation&)>& tell) {
+void ProcessTable::reap(const std::function<void(Generation&)>& tell,
+                        const std::function<void(pid_t, int status)>& other) {
   int status = 0;
   pid_t pid = 0;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
@@ -68,6 +69,7 @@ void ProcessTable::reap(const std::function<void(Generation&)>& tell) {
       }
       if (generation->sweep) generation->sweep->on_ended(pid, status);
     }
+    if (other) other(pid, status);
   }
 }
 
@@ -77,7 +79,8 @@ void ProcessTable::on_ended(Generation& generation, int status) {
   generation.deadline = generation.ended + kSweep;
   std::size_t left = generation.group ? generation.group->kill_all() : 0;
   left += kill_descendants(generation.marks);
-  if (launcher_.starter == Starter::mpiexec && !generation.hosts.empty()) {
+  const bool is_elsewhere = launcher_.mpi != Mpi::none && !generation.hosts.empty();
+  if (launcher_.starter == Starter::mpiexec && is_elsewhere) {
     generation.sweep.emplace(launcher_.agent, place(generation.hosts, generation.size),
                              generation.marks);
   }

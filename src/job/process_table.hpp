@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "base/node_set.hpp"
 #include "job/generation.hpp"
@@ -40,6 +43,10 @@ class ProcessTable {
     NodeSet cpus{};
     Cores cores{};
     Descriptor input{};
+    /// A descriptor that the program has as well; none if negative.
+    int given = -1;
+    /// How it is started, if not as the others.
+    std::optional<Launcher> launcher{};
   };
   /// The next generation, of the number that `next_number` was. RunError if it cannot be started:
   /// then there is none, and its number is not used again.
@@ -58,8 +65,10 @@ class ProcessTable {
   void become_current(std::uint32_t number) { current_ = number; }
 
   /// Looks which launchers have ended. What each has left on this host is killed, and looked for on
-  /// others; then `tell` is called.
-  void reap(const std::function<void(Generation&)>& tell);
+  /// others; then `tell` is called. `other` hears of other children of this process that have
+  /// ended.
+  void reap(const std::function<void(Generation&)>& tell,
+            const std::function<void(pid_t, int status)>& other = {});
 
   /// When `keep_deadlines` has something to do.
   Clock::time_point next() const;

@@ -30,10 +30,12 @@ std::optional<std::string> ResizeDriver::objection(const Wish& wish) const {
   if (wish.suspends) {
     if (settings_.keep.empty()) return "there is no place for its data";
     if (has_exited_ || is_ending_) return "the job has ended";
-    if (method_ != nullptr) return "the library keeps no data of a program of this kind";
+    if (method_ != nullptr && !method_->can_suspend()) {
+      return "the library keeps no data of a program of this kind";
+    }
     if (table_.current().finishing > 0) return "the program has come to its end";
     if (is_busy() || ordered_) return "a resize is under way";
-    return std::nullopt;
+    return method_ != nullptr ? method_->objection({.size = 0}) : std::nullopt;
   }
   const Generation& now = table_.current();
   if (!wish.hosts.empty() && settings_.launcher.starter == Starter::mpiexec &&
@@ -73,9 +75,13 @@ void ResizeDriver::begin() {
   }
   const Generation& current = table_.current();
   if (method_ != nullptr) {
-    spdlog::info("resizing from {} to {} {}", current.size, size, unit_of(settings_.kind));
-    change_ = {.from = current.size, .to = size, .begun = Clock::now()};
-    method_->begin({.size = size, .cpus = wish.cpus}, change_->begun);
+    const std::uint32_t wanted = wish.suspends ? 0 : size;
+    spdlog::info("resizing from {} to {} {}", current.size, wanted, unit_of(settings_.kind));
+    change_ = {.from = current.size, .to = wanted, .begun = Clock::now()};
+    method_->begin({.size = wanted,
+                    .cpus = wish.cpus,
+                    .hosts = wish.hosts.empty() ? current.hosts : wish.hosts},
+                   change_->begun);
     return conclude();
   }
   old_ = current.number;
@@ -162,7 +168,7 @@ void ResizeDriver::on_too_much_output(const Generation& generation) {
 }
 
 bool ResizeDriver::on_ended(const Generation& generation, int code) {
-  if (change_ && method_->on_ended(generation, code)) return true;
+  if (method_ != nullptr && method_->on_ended(generation, code)) return true;
   if (!is_new(generation)) return false;
   give_up(fmt::format("the new generation ended with exit code {}", code));
   return true;
@@ -177,6 +183,7 @@ void ResizeDriver::on_stop(const std::string& reason) {
 void ResizeDriver::on_exit() {
   has_exited_ = true;
   ordered_.reset();
+  if (change_) conclude_change(Clock::now());
   if (change_) end_change({.error = "the job has ended"});
   give_up("the job has ended");
   // Who waits for a resize hears how that went.
@@ -316,8 +323,7 @@ void ResizeDriver::end_change(const ResizeMethod::Outcome& outcome) {
   const std::string_view unit = unit_of(settings_.kind);
   Generation& current = table_.current();
   if (is_done) {
-    ++resizes_;
-    current.size = its.to;
+    current.size = outcome.size.value_or(its.to);
     spdlog::info("resized from {} to {} {} in {:.6f} s", its.from, its.to, unit,
                  seconds_of(Clock::now() - its.begun));
   } else {
@@ -325,12 +331,19 @@ void ResizeDriver::end_change(const ResizeMethod::Outcome& outcome) {
     spdlog::warn("the resize from {} to {} {} was given up: {}", its.from, its.to, unit,
                  outcome.error);
   }
+  const bool is_kept = is_done && its.to == 0;
+  if (is_kept) {
+    is_suspended_ = true;
+    outside_.report("suspended", {{"size", its.from}});
+  } else if (is_done) {
+    ++resizes_;
+  }
   Json details = {
       {"generation", current.number}, {"from", its.from}, {"to", its.to}, {"size", current.size}};
   details.update(outcome.details);
   if (!is_done) details["error"] = outcome.error;
   add_places(details);
-  outside_.report(is_done ? "resized" : "aborted", details);
+  if (!is_kept) outside_.report(is_done ? "resized" : "aborted", details);
   is_planned_ = false;
   outside_.on_over(is_done);
   last_ = Clock::now();

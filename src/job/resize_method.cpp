@@ -1,11 +1,16 @@
 #include "job/resize_method.hpp"
 
+#include <utility>
+
+#include "job/restart_method.hpp"
+#include "job/script_method.hpp"
 #include "job/threads_method.hpp"
 
 namespace ductile {
 
 std::unique_ptr<ResizeMethod> make_resize_method(const RunSettings& settings,
-                                                 const std::string& folder) {
+                                                 const std::string& folder,
+                                                 ResizeMethod::Outside outside) {
   switch (settings.kind) {
     case JobKind::threads:
       return std::make_unique<ThreadsMethod>(settings, folder);
@@ -13,6 +18,10 @@ std::unique_ptr<ResizeMethod> make_resize_method(const RunSettings& settings,
     case JobKind::rigid:
     case JobKind::steps:
       break;
+    case JobKind::script:
+      return std::make_unique<ScriptMethod>(settings, folder);
+    case JobKind::restart:
+      return std::make_unique<RestartMethod>(settings, folder, std::move(outside));
   }
   return nullptr;
 }

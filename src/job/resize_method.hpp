@@ -5,11 +5,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
+#include <sys/types.h>
 
 #include "base/node_set.hpp"
 #include "job/generation.hpp"
@@ -29,11 +32,19 @@ class ResizeMethod {
   struct Target {
     std::uint32_t size = 1;
     NodeSet cpus{};
+    std::vector<Host> hosts{};  // empty: this one
   };
   /// What came of a resize.
   struct Outcome {
-    std::string error{};            // why it was given up; empty: it was not
-    Json details = Json::object();  // for the report and for who has ordered it
+    std::string error{};                  // why it was given up; empty: it was not
+    std::optional<std::uint32_t> size{};  // that the job has, if not what was ordered
+    Json details = Json::object();        // for the report and for who has ordered it
+  };
+
+  /// What it asks of the rest of the manager.
+  struct Outside {
+    /// Starts the next generation of the program, which is the job from then on. RunError.
+    std::function<void(const Target& target)> start{};
   };
 
   ResizeMethod() = default;
@@ -45,24 +56,38 @@ class ResizeMethod {
   /// What the program finds in its environment besides, and where it is started.
   virtual Variables variables(const Target& /*first*/) { return {}; }
   virtual NodeSet cpus(const Target& first) const { return first.cpus; }
+  /// A descriptor that it has as well; none if negative.
+  virtual int given() const { return -1; }
+  /// How it is started, if not as the settings say.
+  virtual std::optional<Launcher> launcher(const Target& /*target*/) { return std::nullopt; }
   /// It has been started.
   virtual void on_started(Generation& /*generation*/) {}
   /// It can be resized now; orders wait until then.
   virtual bool is_ready() const { return true; }
-  /// All of a generation have ended. Does that belong to the resize that is under way?
+  /// All of a generation have ended. Is that not the end of the job?
   virtual bool on_ended(const Generation& /*generation*/, int /*code*/) { return false; }
+  /// Another child of this process has.
+  virtual void on_child(pid_t /*pid*/, int /*code*/) {}
+  /// The job is to end; with this code, if there is no process of it.
+  virtual void on_stop(int /*exit_code*/) {}
+  /// There is no process of the job any more, nor will be: it has ended with this code.
+  virtual std::optional<int> ended_with() const { return std::nullopt; }
 
   // ---- A resize --------------------------------------------------------------------------------
   /// Why not, if the job cannot become so.
   virtual std::optional<std::string> objection(const Target& /*target*/) const {
     return std::nullopt;
   }
+  /// Does it know a resize to 0, after which there are no processes?
+  virtual bool can_suspend() const { return false; }
   /// There is no objection.
   virtual void begin(const Target& target, Clock::time_point now) = 0;
   /// The one that is under way is to be given up; `look` says whether it could.
   virtual void give_up(const std::string& reason) = 0;
   /// What came of it; nothing as long as it is under way.
   virtual std::optional<Outcome> look(Clock::time_point now) = 0;
+  /// The same while none is under way: there may be something left to do.
+  virtual void look_after(Clock::time_point /*now*/) {}
   /// When to look again, if nothing happens to a descriptor before.
   virtual Clock::time_point next() const { return Clock::time_point::max(); }
   virtual void add_to(Poller& /*poller*/) {}
@@ -73,8 +98,9 @@ class ResizeMethod {
 };
 
 /// That of this kind of job; null where there is none. `folder` is the job's, which no other user
-/// may enter. RunError.
+/// may enter. RunError, std::system_error.
 std::unique_ptr<ResizeMethod> make_resize_method(const RunSettings& settings,
-                                                 const std::string& folder);
+                                                 const std::string& folder,
+                                                 ResizeMethod::Outside outside);
 
 }  // namespace ductile

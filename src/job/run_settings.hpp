@@ -12,6 +12,7 @@
 #include "job/launcher.hpp"
 #include "job/resize.hpp"
 #include "job/resource_limits.hpp"
+#include "job/script_settings.hpp"
 
 namespace ductile {
 
@@ -49,6 +50,8 @@ struct RunSettings {
   bool oversubscribes = false;
   /// Of the steps of a script: their cores each.
   std::uint32_t step_cores = 0;
+  /// Of a program that is told its size without a library of ours.
+  ScriptSettings script{};
   /// This run is a step (step.hpp): a connection to who has its nodes; negative if there is none.
   int step_fd = -1;
   /// The job whose controller that is, and is come to again while there is no connection.

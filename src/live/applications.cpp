@@ -70,7 +70,7 @@ std::uint64_t Applications::hash_of(const Submission& what) {
   add(std::to_string(what.tasks_per_node));
   add(std::to_string(what.cores_per_process));
   add(what.script);
-  if (what.has_threads()) add("threads");
+  if (what.kind != JobKind::mpi) add(kJobKindWords[static_cast<std::size_t>(what.kind)]);
   // Of a script the first word is only a name.
   for (std::size_t i = what.script.empty() ? 0 : 1; i < what.program.size(); ++i) {
     add(what.program[i]);

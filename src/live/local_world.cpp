@@ -174,9 +174,10 @@ bool is_passing(const std::error_code& error) {
 
 /// For a program to write into: never waits for somebody to read, and becomes no terminal of the
 /// job.
-int open_output(const std::string& path) {
+int open_output(const std::string& path, bool goes_on) {
   const int file =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOCTTY | O_NONBLOCK, 0666);
+      open(path.c_str(),
+           O_WRONLY | O_CREAT | (goes_on ? 0 : O_TRUNC) | O_APPEND | O_NOCTTY | O_NONBLOCK, 0666);
   if (file >= 0) fcntl(file, F_SETFL, O_APPEND);
   return file;
 }
@@ -242,6 +243,7 @@ struct LocalWorld::Running {
   Time ordered_at{};                      // the resize under way
   Time answer_by = kNever;                // or it is withdrawn
   Duration longest{};                     // that a resize took
+  Duration own_limit{};                   // of a resize, as its user says
   bool is_withdrawn = false;              // the resize under way, or the last one
   bool was_taken_up = false;              // and one may have been withdrawn before
   std::uint32_t told_size = 0;            // processes, as it told last, without an order
@@ -450,8 +452,9 @@ void LocalWorld::add_cpus(Json& order, const NodeSet& nodes) const {
 void LocalWorld::expect_answer(Running& job) const {
   job.is_withdrawn = false;
   job.ordered_at = now();
-  job.answer_by = later(
-      now(), set_.resize_deadline > Duration{} ? set_.resize_deadline : patience_with(job.longest));
+  constexpr Duration kToTellIt = whole_seconds(10);
+  const Duration usual = std::max(patience_with(job.longest), job.own_limit + kToTellIt);
+  job.answer_by = later(now(), set_.resize_deadline > Duration{} ? set_.resize_deadline : usual);
 }
 
 /// The answer is late. First its manager is told to give it up, and says what came of it; if it
@@ -525,6 +528,7 @@ std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFact
   its->asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
   its->survives = job.what->is_requeued;
   its->may_resize = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
+  its->own_limit = job.what->answers_within();
   its->is_measured = measures(*job.what);
   its->reads_watts = set_.power > Duration{} && !set_.watts_from.empty();
   its->memory = job.what->memory;
@@ -575,18 +579,13 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     const auto add = [&](std::initializer_list<std::string> more) {
       words.insert(words.end(), more);
     };
+    const JobKind kind = what.kind_of_run();
     const bool is_rigid = what.type == JobType::rigid || what.type == JobType::moldable;
-    const bool has_steps = what.has_steps();
-    const std::uint32_t size = what.mpi == Mpi::none && !has_steps && !what.has_threads()
-                                   ? 1
-                                   : decision.after.count * its->per_node;
-    add({"--kind",
-         what.has_threads() ? "threads"
-         : is_rigid         ? "rigid"
-         : has_steps        ? "steps"
-                            : "mpi",
-         "--mpi", std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
-         std::to_string(size)});
+    const bool is_single = kind == JobKind::rigid && what.mpi == Mpi::none;
+    const std::uint32_t size = is_single ? 1 : decision.after.count * its->per_node;
+    add({"--kind", std::string(kJobKindWords[static_cast<std::size_t>(kind)]), "--mpi",
+         std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n", std::to_string(size)});
+    std::ranges::copy(to_words(what.told, kind), std::back_inserter(words));
     // The scheduler knows which sizes are possible.
     if (what.has_threads()) {
       // Virtual nodes may be more than there is.
@@ -638,7 +637,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       environment.push_back(fmt::format("{}={}", name, value));
     };
     set(kMark, its->folder);
-    if (has_steps) set("DUCTILE_STEPS", its->socket());
+    if (what.has_steps()) set("DUCTILE_STEPS", its->socket());
     set("DUCTILE_JOURNAL", journal_);
     set("DUCTILE_JOB_ID", job.number);
     set("DUCTILE_JOB_NAME", what.name);
@@ -682,9 +681,9 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       }
       if (what.umask) umask(*what.umask);
       if (chdir(what.folder.c_str()) != 0) return "the job's folder cannot be entered";
-      const int out = open_output(output);
+      const int out = open_output(output, job.goes_on);
       if (out < 0) return "the job's output file cannot be written";
-      const int err = error.empty() || error == output ? out : open_output(error);
+      const int err = error.empty() || error == output ? out : open_output(error, job.goes_on);
       if (err < 0) return "the job's error file cannot be written";
       const int in = open(input.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
       if (in < 0) return "the job's input file cannot be read";
@@ -1344,8 +1343,18 @@ void LocalWorld::look_at_counters() {
       Measured{.job = alone, .nodes = platform_.nodes, .watts = joules / to_seconds(passed)});
 }
 
-/// The order is answered: by its size the job has what it was to have, or else what it had; one to
-/// move tells nothing by its size.
+/// So many nodes, of one that has gone a part of the way from some to others: those that are in
+/// both first.
+Holding part_of(const Holding& from, const Holding& to, Nodes count) {
+  const bool grows = from.count < to.count;
+  NodeSet nodes = grows ? from.nodes : to.nodes;
+  NodeSet others = difference(grows ? to.nodes : from.nodes, nodes);
+  nodes.insert(others.take_lowest(std::min(count - nodes.count(), others.count())));
+  return {.count = count, .nodes = std::move(nodes)};
+}
+
+/// The order is answered: by its size the job has what it was to have, or a part of it, or else
+/// what it had; one to move tells nothing by its size.
 void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   crash_point(Moment::resize);
   job.is_lost = false;
@@ -1353,11 +1362,14 @@ void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   if (!job.is_withdrawn) job.longest = std::max(job.longest, now() - job.ordered_at);
   const bool moves = job.moves();
   Decision order = std::move(*std::exchange(job.order, std::nullopt));
+  const Nodes nodes = job.nodes(processes);
+  const bool is_part = !order.stops() && std::min(job.holding.count, order.after.count) < nodes &&
+                       nodes < std::max(job.holding.count, order.after.count);
   const bool is_done =
-      !order.stops() && job.nodes(processes) == order.after.count && (!moves || has_moved);
+      is_part || (!order.stops() && nodes == order.after.count && (!moves || has_moved));
   if (is_done) {
     job.is_withdrawn = false;
-    job.holding = std::move(order.after);
+    job.holding = is_part ? part_of(job.holding, order.after, nodes) : std::move(order.after);
     // The manager has forgotten a request of the generation that has gone.
     if (job.request) {
       happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
@@ -1366,7 +1378,8 @@ void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   limit(job, job.holding);
   note_holder(job, job.holding.nodes);
   tell_nodes(job);
-  happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + set_.retry,
+  happen(event::Resized{job.id, order.id, job.holding,
+                        is_done && !is_part ? now() : now() + set_.retry,
                         std::exchange(job.paused, Duration{})});
 }
 

@@ -1676,14 +1676,15 @@ std::string Controller::on_suspend(Client& client, const Json& request) {
   for (const JobId id : jobs) {
     const Submission& what = jobs_.at(id).what();
     const bool can = core_.state().world_can_stop(core_.job(id), Stop::suspend);
-    if (can && what.mpi != Mpi::none && !what.has_steps()) continue;
+    if (can && what.keeps_data()) continue;
     throw Refused(fmt::format(
         "job {} cannot be suspended: {}; `ductile requeue` has it begin anew", number_of(id),
         !can && core_.state().capabilities.suspends == Suspends::no ? "no job of this cluster can"
         : !can             ? fmt::format("it is {}, and nobody can keep what it has in memory",
                                          word(core_.job(id).spec.type))
         : what.has_steps() ? "it is a script, of which nobody knows how far it is"
-                           : "its program is no MPI program that says what its data is"));
+        : what.kind != JobKind::mpi ? "a program of this kind makes no checkpoint"
+                                    : "its program is no MPI program that says what its data is"));
   }
   return to_each(client, std::move(jobs), [this, user = client.peer.user](JobId id) {
     LiveJob& job = jobs_.at(id);

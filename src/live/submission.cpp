@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -149,7 +150,23 @@ bool is_resized(JobType type) { return type != JobType::rigid && type != JobType
 }  // namespace
 
 bool Submission::has_steps() const {
-  return mpi == Mpi::none && is_resized(type) && !has_threads();
+  return kind == JobKind::mpi && mpi == Mpi::none && is_resized(type);
+}
+
+JobKind Submission::kind_of_run() const {
+  if (kind != JobKind::mpi) return kind;
+  return !is_resized(type) ? JobKind::rigid : has_steps() ? JobKind::steps : JobKind::mpi;
+}
+
+Duration Submission::answers_within() const {
+  if (kind == JobKind::script) return told.ack_timeout;
+  if (kind == JobKind::restart) return told.checkpoint_timeout + told.settle;
+  return {};
+}
+
+bool Submission::keeps_data() const {
+  const JobKind its = kind_of_run();
+  return its == JobKind::mpi || its == JobKind::restart;
 }
 
 std::uint32_t Submission::processes_per_node(const Platform& platform) const {
@@ -164,7 +181,7 @@ std::uint32_t Submission::processes_per_node(const Platform& platform) const {
 
 std::uint32_t Submission::processes_on(std::uint32_t cores) const {
   if (has_threads()) return cores;
-  if (mpi == Mpi::none && !has_steps()) return 1;
+  if (kind_of_run() == JobKind::rigid && mpi == Mpi::none) return 1;
   if (tasks_per_node != 0) return tasks_per_node;
   return std::max(cores / std::max(cores_per_process, 1U), 1U);
 }
@@ -172,7 +189,60 @@ std::uint32_t Submission::processes_on(std::uint32_t cores) const {
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 43);
+static_assert(members<Submission>() == 44);
+static_assert(members<ScriptSettings>() == 7);
+
+namespace {
+
+/// What its kind needs besides.
+void add_kind(Json& json, const Submission& s) {
+  json["kind"] = kJobKindWords[static_cast<std::size_t>(s.kind)];
+  const ScriptSettings none;
+  const auto add = [&](const char* field, const auto& value, const auto& usual) {
+    if (value != usual) json[field] = value;
+  };
+  const auto microseconds = [](std::chrono::milliseconds time) {
+    return std::chrono::duration_cast<Duration>(time).count();
+  };
+  if (s.kind == JobKind::threads) return;
+  add("signal", signal_word(s.told.signal), signal_word(none.signal));
+  add("ack_timeout_us", microseconds(s.told.ack_timeout), microseconds(none.ack_timeout));
+  if (!s.told.checkpoint.empty()) json["checkpoint"] = bytes_to_json(s.told.checkpoint);
+  add("checkpoint_timeout_us", microseconds(s.told.checkpoint_timeout),
+      microseconds(none.checkpoint_timeout));
+  add("checkpoint_exit", s.told.stopped_exit, none.stopped_exit);
+  if (!s.told.restart.empty()) json["restart"] = bytes_to_json(s.told.restart);
+  add("settle_us", microseconds(s.told.settle), microseconds(none.settle));
+}
+
+void take_script(Fields& in, Submission& s) {
+  const auto time = [&](const char* field, std::chrono::milliseconds usual) {
+    constexpr std::int64_t kLeast = 100'000, kMost = 1'000'000'000'000;
+    const Duration all = usual;
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        Duration(in.number<std::int64_t>(field, kLeast, kMost, all.count())));
+  };
+  if (const std::string signal = in.text("signal"); !signal.empty()) {
+    const auto number = parse_signal(signal);
+    if (!number) fail("signal", "there is no '" + signal + "'", "use USR1, or TERM");
+    s.told.signal = *number;
+  }
+  s.told.ack_timeout = time("ack_timeout_us", s.told.ack_timeout);
+  s.told.checkpoint = in.text("checkpoint");
+  s.told.checkpoint_timeout = time("checkpoint_timeout_us", s.told.checkpoint_timeout);
+  s.told.stopped_exit = in.number<int>("checkpoint_exit", 0, 255, s.told.stopped_exit);
+  s.told.restart = in.text("restart");
+  s.told.settle = time("settle_us", s.told.settle);
+  if (s.mpi != Mpi::none) {
+    fail("kind", "a program of this kind is started without an MPI", "drop --mpi, or --kind");
+  }
+  if (s.type != JobType::malleable) {
+    fail("kind", fmt::format("a job of this kind is malleable, not {}", word(s.type)),
+         "drop --type");
+  }
+}
+
+}  // namespace
 
 Json to_json(const Submission& s) {
   Json json;
@@ -203,7 +273,7 @@ Json to_json(const Submission& s) {
   json["array"] = s.array.empty() ? "" : to_text(s.array);
   json["requeue"] = s.is_requeued;
   json["mpi"] = kMpiWords[static_cast<std::size_t>(s.mpi)];
-  if (s.kind != JobKind::mpi) json["kind"] = kJobKindWords[static_cast<std::size_t>(s.kind)];
+  if (s.kind != JobKind::mpi) add_kind(json, s);
   json["script"] = bytes_to_json(s.script);
   json["program"] = texts_json(s.program);
   json["chdir"] = bytes_to_json(s.folder);
@@ -274,6 +344,7 @@ Submission submission_from_json(const Json& json) {
   s.is_requeued = in.flag("requeue");
   s.mpi = in.choice("mpi", kMpiWords, s.mpi);
   s.kind = in.choice("kind", kJobKindWords, s.kind);
+  if (s.kind == JobKind::script || s.kind == JobKind::restart) take_script(in, s);
   s.script = in.text("script", kMaxScript);
   s.program = in.texts("program");
   s.folder = in.text("chdir", 4096);
@@ -313,8 +384,8 @@ Submission submission_from_json(const Json& json) {
     fail("least_watts", fmt::format("{} are more than the {} at most", s.least_watts, s.watts),
          "write the fewer ones first, as in --watts 150-250");
   }
-  if (s.kind != JobKind::mpi && !s.has_threads()) {
-    fail("kind", "a job is submitted as one of mpi or of threads", "use another --kind");
+  if (s.kind == JobKind::rigid || s.kind == JobKind::steps) {
+    fail("kind", "jobs are submitted as mpi, threads, script or restart", "use another --kind");
   }
   if (s.has_threads() && s.mpi != Mpi::none) {
     fail("kind", "a job of threads is started without an MPI", "say --mpi none");

@@ -19,6 +19,7 @@
 #include "job/kind.hpp"
 #include "job/launcher.hpp"
 #include "job/resource_limits.hpp"
+#include "job/script_settings.hpp"
 #include "live/conditions.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
@@ -56,7 +57,8 @@ struct Submission {
   TaskArray array{};         // it is submitted once for each task
   bool is_requeued = false;  // when a node, or its manager, is lost
   Mpi mpi = Mpi::none;
-  JobKind kind = JobKind::mpi;             // mpi: what `mpi` says; or threads
+  JobKind kind = JobKind::mpi;             // mpi: what `mpi` says; or one with a method of its own
+  ScriptSettings told{};                   // of `script` and `restart`
   std::string script{};                    // its text; empty: `program` is a file
   std::vector<std::string> program{};      // with its arguments
   std::string folder{};                    // where it runs
@@ -74,6 +76,12 @@ struct Submission {
   bool has_threads() const { return kind == JobKind::threads; }
   /// Is it a script that runs once, and whose steps are resized?
   bool has_steps() const;
+  /// What its manager is told.
+  JobKind kind_of_run() const;
+  /// How long an answer to an order for a size may take, as its user says; 0: he does not.
+  Duration answers_within() const;
+  /// Can it be suspended, as far as it is known?
+  bool keeps_data() const;
   /// Processes on each node of this machine, or cores of a job of threads: as many as the smallest
   /// of those that it may have has room for.
   std::uint32_t processes_per_node(const Platform& platform) const;

@@ -74,7 +74,7 @@ TEST(Submission, OfThreadsHasAllCoresOfItsNodes) {
   EXPECT_EQ(with("type", "evolving"),
             "type: a job of threads does not ask for another size; say --type malleable");
   EXPECT_EQ(with("kind", "steps"),
-            "kind: a job is submitted as one of mpi or of threads; use another --kind");
+            "kind: jobs are submitted as mpi, threads, script or restart; use another --kind");
 }
 
 TEST(Submission, IsTheSameAfterTheWire) {
@@ -137,6 +137,37 @@ TEST(Submission, OfAScriptHasSteps) {
   s.type = JobType::moldable;
   EXPECT_FALSE(s.has_steps());
   EXPECT_EQ(s.processes_per_node({.nodes = 4, .cores_per_node = 8}), 1u);
+}
+
+TEST(Submission, OfAKindHasItsSettings) {
+  Submission s = sample();
+  s.mpi = Mpi::none;
+  s.kind = JobKind::restart;
+  s.told = {.signal = 10,
+            .checkpoint = "save \xff",
+            .checkpoint_timeout = std::chrono::seconds(7),
+            .stopped_exit = 0,
+            .restart = "go",
+            .settle = std::chrono::milliseconds(200)};
+  const Submission again = submission_from_json(Json::parse(to_json(s).dump()));
+  EXPECT_EQ(again.kind, s.kind);
+  EXPECT_EQ(again.told, s.told);
+  EXPECT_EQ(again.kind_of_run(), JobKind::restart);
+  EXPECT_TRUE(again.keeps_data());
+  EXPECT_FALSE(again.has_steps());
+  EXPECT_EQ(again.processes_per_node({.nodes = 4, .cores_per_node = 8}), 3u);
+  s.kind = JobKind::script;
+  s.told = {};
+  EXPECT_FALSE(s.keeps_data());
+  EXPECT_EQ(submission_from_json(to_json(s)).told, ScriptSettings{});
+  s.mpi = Mpi::mpich;
+  EXPECT_EQ(error_of(to_json(s)),
+            "kind: a program of this kind is started without an MPI; drop --mpi, or --kind");
+  s.mpi = Mpi::none;
+  s.type = JobType::adaptive;
+  EXPECT_EQ(error_of(to_json(s)),
+            "kind: a job of this kind is malleable, not adaptive; drop --type");
+  s.type = JobType::malleable;
 }
 
 TEST(Submission, SaysWhatItDraws) {
