@@ -42,7 +42,9 @@ endfunction()
 # ductile_precompiled(TARGET SET [FAST]): the target's sources begin with the headers of that set,
 # translated once for all targets that name it and are optimized alike (FAST: as after
 # ductile_translate_fast). It only saves time: each source still includes what it needs, as clang-tidy
-# and the release build see; of the tests tests/lint/style.py.
+# and the release build see; of the tests tests/lint/style.py. With gcc there is one set for all floors
+# with libraries, which have to be optimized alike: in the preset quick, where floors are single sources,
+# several sets would cost more than they save.
 set(DUCTILE_PRECOMPILED_standard
     <algorithm> <array> <charconv> <cmath> <cstdint> <functional> <map> <memory> <optional> <set>
     <span> <string> <string_view> <utility> <variant> <vector>)
@@ -57,8 +59,15 @@ set(DUCTILE_PRECOMPILED_tests
 set(DUCTILE_PRECOMPILED_tests_LINK ${DUCTILE_PRECOMPILED_libraries_LINK} GTest::gmock)
 
 function(ductile_precompiled target set)
-  if(NOT DUCTILE_PRECOMPILED_HEADERS OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  if(NOT DUCTILE_PRECOMPILED_HEADERS OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang|GNU")
     return()
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(set STREQUAL "standard")
+      return()
+    endif()
+    set(set commands)
+    list(REMOVE_ITEM ARGN FAST)
   endif()
   set(owner precompiled_${set})
   if("FAST" IN_LIST ARGN)
@@ -72,8 +81,10 @@ function(ductile_precompiled target set)
     if("FAST" IN_LIST ARGN)
       ductile_translate_fast(${owner})
     endif()
-    # The times of the headers' files are no part of it, for ccache.
-    target_compile_options(${owner} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      # The times of the headers' files are no part of it, for ccache.
+      target_compile_options(${owner} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
     target_link_libraries(${owner} PRIVATE ${DUCTILE_PRECOMPILED_${set}_LINK})
     target_precompile_headers(${owner} PRIVATE ${DUCTILE_PRECOMPILED_${set}})
   endif()

@@ -123,7 +123,7 @@ void print_comparisons(const Options& options, const std::vector<FoundRun>& runs
   }
   std::vector<Compared> compared;
   for (const Table& table : tables) compared.push_back({table.pages, table.baseline});
-  const std::vector<Comparison> comparisons = compare(compared, true);
+  const std::vector<Comparison> comparisons = compare(compared);
   if (options.csv) std::cout << comparison_csv_header();
   for (std::size_t i = 0; i < tables.size(); ++i) {
     if (options.json) {

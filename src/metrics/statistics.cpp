@@ -206,7 +206,7 @@ PairedComparison compare_pairs(std::span<const double> baseline, std::span<const
   if (result.baseline != 0) result.ratio_95 = ratio_interval(baseline, values, result, t);
   result.p =
       half > 0 ? student_t_p(result.difference / (half / t), static_cast<double>(result.pairs - 1))
-      : result.difference == 0 ? 1
+      : result.difference == 0 ? kNone
                                : 0;
   return result;
 }
@@ -232,7 +232,7 @@ PairedComparison compare_series(std::span<const double> baseline, std::span<cons
   if (!(depends.variance > 0)) {
     result.difference_95 = {result.difference, result.difference};
     if (result.baseline != 0) result.ratio_95 = {result.ratio, result.ratio};
-    result.p = result.difference == 0 ? 1 : 0;
+    result.p = result.difference == 0 ? kNone : 0;
     return result;
   }
   const bool has_ratio = result.baseline > 0 && result.value > 0;

@@ -72,6 +72,9 @@ struct PairedComparison {
   std::size_t agree = 0;       // pairs whose difference has the sign of that of the means
   std::size_t block = 0;       // pairs in a block; of a bootstrap
   std::size_t replicates = 0;  // of a bootstrap
+
+  /// No pair differs, so there is nothing whose chance could be asked for: there is no p.
+  bool is_same() const { return pairs > 0 && agree == pairs && difference == 0; }
 };
 
 /// Of independent pairs whose differences are about normal, as the seeds of an experiment:

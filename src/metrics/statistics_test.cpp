@@ -110,15 +110,22 @@ TEST(Statistics, FewPairsSayLittle) {
 TEST(Statistics, EqualPairsDoNotDiffer) {
   const std::array<double, 3> values = {7, 8, 9};
   const PairedComparison same = compare_pairs(values, values);
-  EXPECT_EQ(same.p, 1);
+  EXPECT_TRUE(same.is_same());
+  EXPECT_TRUE(std::isnan(same.p));
   EXPECT_EQ(same.difference_95.low, 0);
   EXPECT_EQ(same.ratio_95.high, 1);
   EXPECT_EQ(same.agree, 3u);
   const std::array<double, 3> more = {8, 9, 10};
   EXPECT_EQ(compare_pairs(values, more).p, 0);
+  EXPECT_FALSE(compare_pairs(values, more).is_same());
+  // Their means are equal, they are not.
+  const std::array<double, 3> turned = {9, 8, 7};
+  EXPECT_FALSE(compare_pairs(values, turned).is_same());
+  EXPECT_EQ(compare_pairs(values, turned).p, 1);
   std::vector<double> series(1000);
   for (std::size_t i = 0; i < series.size(); ++i) series[i] = static_cast<double>(i);
-  EXPECT_EQ(compare_series(series, series).p, 1);
+  EXPECT_TRUE(compare_series(series, series).is_same());
+  EXPECT_TRUE(std::isnan(compare_series(series, series).p));
   EXPECT_EQ(compare_series(series, series).ratio_95.low, 1);
 }
 

@@ -121,6 +121,9 @@ struct Arrival {
   Time submit{};
   std::optional<Duration> runtime{};
   bool operator==(const Arrival&) const = default;
+  bool is_same_job(const Arrival& other) const {
+    return job == other.job && size == other.size && runtime && runtime == other.runtime;
+  }
 };
 
 std::vector<Arrival> arrivals_of(const std::vector<JobsCsvRow>& rows) {
@@ -133,14 +136,15 @@ std::vector<Arrival> arrivals_of(const std::vector<JobsCsvRow>& rows) {
 
 // Most jobs of that number have the same size and run time, and come at the same time. (Not all
 // need to: who waits for others, or is killed, may come at another time in another run, or have no
-// row.)
-bool are_of_one_log(const std::vector<Arrival>& a, const std::vector<Arrival>& b) {
+// row.) `at_any_time`: they may come at another time.
+bool are_of_one_log(const std::vector<Arrival>& a, const std::vector<Arrival>& b,
+                    bool at_any_time) {
   std::size_t same = 0;
   auto at = b.begin();
   for (const Arrival& arrival : a) {
     at = std::ranges::lower_bound(at, b.end(), arrival.job, {}, &Arrival::job);
     if (at == b.end()) break;
-    if (*at == arrival) ++same;
+    if (at_any_time ? at->is_same_job(arrival) : *at == arrival) ++same;
   }
   return 2 * same > std::max(a.size(), b.size());
 }
@@ -227,8 +231,7 @@ struct SeedPair {
 
 class Comparer {
  public:
-  Comparer(std::span<const RunPage> runs, std::size_t baseline, bool by_parts, JobsFiles& files)
-      : by_parts_(by_parts), files_(files) {
+  Comparer(std::span<const RunPage> runs, std::size_t baseline, JobsFiles& files) : files_(files) {
     std::vector<Summary> summaries;
     for (const RunPage& run : runs) summaries.push_back(run.summary);
     columns_ = columns_for(summaries);
@@ -297,21 +300,22 @@ class Comparer {
     std::vector<Duration> run_times;
     std::vector<Arrival> first;
     Nodes nodes = 0;
-    bool is_first = true, is_one_log = true;
+    bool is_first = true, is_one_log = true, have_same_jobs = true;
     for (const auto& [seed, run] : baseline().runs) {
       nodes = std::max(nodes, run->summary.nodes);
       if (run->summary.stopped || !has_jobs(*run)) continue;
-      if (!by_parts_ && baseline().runs.size() == 1) break;
       const std::vector<JobsCsvRow> rows = jobs_of(*run);
       for (const JobsCsvRow& row : rows) run_times.push_back(class_runtime(row));
       std::vector<Arrival> arrivals = arrivals_of(rows);
       if (std::exchange(is_first, false)) {
         first = std::move(arrivals);
       } else {
-        is_one_log = is_one_log && are_of_one_log(first, arrivals);
+        is_one_log = is_one_log && are_of_one_log(first, arrivals, false);
+        have_same_jobs = have_same_jobs && are_of_one_log(first, arrivals, true);
       }
     }
     have_one_log_ = is_one_log && !first.empty();
+    have_same_jobs_ = have_same_jobs && !first.empty();
     result_.job_classes = {size_classes(nodes), runtime_classes(std::move(run_times))};
   }
 
@@ -382,7 +386,7 @@ class Comparer {
       return has_jobs(*pair.of[0]) && has_jobs(*pair.of[1]);
     });
     if (has_files) {
-      if (!pairing.is_of_jobs && have_one_log_) {
+      if (!pairing.is_of_jobs && have_one_log(pairing.seeds.front())) {
         pairing.is_of_jobs = true;
         note(group,
              fmt::format("all {} seeds have the same log, and say nothing of another one: they "
@@ -392,7 +396,7 @@ class Comparer {
       read_jobs(group, pairing);
     } else {
       note(group, fmt::format("not all of its runs and those of {} have a jobs.csv: nobody knows "
-                              "whether their jobs are the same.",
+                              "whether their jobs are the same, nor how sure a difference is.",
                               baseline().policy));
     }
     std::map<std::string_view, Sides> of_jobs;
@@ -401,9 +405,11 @@ class Comparer {
       of_jobs["mean_turnaround_s"].add(pair.turnaround, pair.runs);
       of_jobs["mean_bounded_slowdown"].add(pair.slowdown, pair.runs);
     }
-    if (!pairing.is_of_jobs && !pairing.are_other_jobs) {
+    const bool is_sample = has_files && !pairing.is_of_jobs && !pairing.are_other_jobs;
+    if (is_sample) {
       most_seeds_ = std::max(most_seeds_, pairing.seeds.size());
     }
+    const std::size_t first = result_.rows.size();
     for (const Column& column : columns_) {
       if (column.better == Better::neither) continue;
       Sides sides;
@@ -421,17 +427,29 @@ class Comparer {
         tell_blocks(row.pairs);
       } else {
         row.pairs = compare_pairs(sides.of[0], sides.of[1]);
-        if (pairing.is_of_jobs || pairing.are_other_jobs) forget_chance(row.pairs);
+        if (!is_sample) forget_chance(row.pairs);
         if (pairing.are_other_jobs) row.pairs.pairs = row.pairs.agree = 0;
       }
     }
+    const std::span its = std::span(result_.rows).subspan(first);
+    if (!its.empty() && std::ranges::all_of(its, &PairedComparison::is_same, &Difference::pairs)) {
+      note(group,
+           fmt::format("its figures are the same as those of {} in all runs.", baseline().policy));
+    }
+  }
+
+  // Where the times differ between the runs of a pair as well, as when users wait for what they
+  // submitted, they do not tell logs apart.
+  bool have_one_log(const SeedPair& seed) {
+    return have_one_log_ || (have_same_jobs_ &&
+                             pair_jobs(jobs_of(*seed.of[0]), jobs_of(*seed.of[1])).came_otherwise);
   }
 
   std::vector<JobsCsvRow> jobs_of(const RunPage& run) {
     return measured_jobs(*files_.of(run.path / "jobs.csv"), run.summary);
   }
 
-  // Seeds of one log, and runs of other jobs, say nothing of it.
+  // Seeds of one log, runs of other jobs and of jobs that nobody knows say nothing of it.
   static void forget_chance(PairedComparison& its) {
     its.difference_95 = its.ratio_95 = {};
     its.p = PairedComparison::kNone;
@@ -440,6 +458,7 @@ class Comparer {
   // For the sentence about the method.
   void tell_blocks(const PairedComparison& its) {
     most_jobs_ = std::max(most_jobs_, its.pairs);
+    have_different_jobs_ = have_different_jobs_ || !its.is_same();
     if (its.block == 0) return;
     shortest_ = std::min(shortest_, its.block);
     longest_ = std::max(longest_, its.block);
@@ -474,10 +493,8 @@ class Comparer {
       left_out += found.left_out;
       if (pairing.is_of_jobs) {
         add_seed(pairing.jobs, found.pairs);
-      } else if (by_parts_) {
-        add(found.pairs);
       } else {
-        break;  // one is enough to know whether the jobs are the same
+        add(found.pairs);
       }
     }
     std::ranges::sort(pairing.jobs, {},
@@ -493,12 +510,11 @@ class Comparer {
                               "not be the policy alone.",
                               baseline().policy));
     }
-    if (left_out > 0 && (pairing.is_of_jobs || by_parts_)) {
+    if (left_out > 0) {
       note(group, fmt::format("{} job{} ran under either it or {} only, and {} compared.", left_out,
                               left_out == 1 ? "" : "s", baseline().policy,
                               left_out == 1 ? "is not" : "are not"));
     }
-    if (!by_parts_) return;
     if (pairing.is_of_jobs) add(pairing.jobs);
     add_effects(result_.classes, group, classes, pairing.is_of_jobs, [&](const auto& key) {
       return PartEffect{.part = result_.job_classes.name(key.first, key.second),
@@ -525,7 +541,8 @@ class Comparer {
     if (most_jobs_ > 0) {
       text += fmt::format("{}One log: jobs paired by number (up to {})", text.empty() ? "" : " ",
                           most_jobs_);
-      text += longest_ == 0
+      text += !have_different_jobs_ ? ", which fared the same in all runs."
+              : longest_ == 0
                   ? ", too few for intervals."
                   : fmt::format(
                         "; 95 % intervals by a studentized bootstrap of blocks of {} jobs, "
@@ -537,12 +554,13 @@ class Comparer {
     if (text.empty()) text = "Nothing is paired: nothing says how much of a difference is chance.";
   }
 
-  bool by_parts_;
   JobsFiles& files_;
   std::vector<Column> columns_{};
   std::vector<Group> groups_{};
   std::vector<Remark> remarks_{};
-  bool have_one_log_ = false;  // the seeds of the baseline
+  bool have_one_log_ = false;         // the seeds of the baseline
+  bool have_same_jobs_ = false;       // they do, but for the times at which these come
+  bool have_different_jobs_ = false;  // jobs that are paired fared otherwise
   Comparison result_{};
   // For the sentence about the method.
   std::size_t most_seeds_ = 0, most_jobs_ = 0, replicates_ = 0, longest_ = 0;
@@ -567,6 +585,7 @@ void correct(std::span<Comparison> comparisons) {
     }
     for (Difference& row : its.rows) {
       row.p = *next++;
+      if (row.pairs.is_same()) row.verdict = Difference::Verdict::same;
       if (std::isnan(row.p) || row.p >= kSure) continue;
       const bool is_less = row.pairs.difference < 0;
       row.verdict = is_less == (row.column.better == Better::less) ? Difference::Verdict::better
@@ -676,28 +695,29 @@ BaseUnit base_unit(const Column& column) {
 std::string_view word(Difference::Verdict verdict) {
   return verdict == Difference::Verdict::better  ? "better"
          : verdict == Difference::Verdict::worse ? "worse"
+         : verdict == Difference::Verdict::same  ? "same"
                                                  : "open";
 }
 
 std::string_view effect_word(const PairedComparison& its) {
+  if (its.is_same()) return "same";
   if (its.difference_95.high < 0) return "gains";
   if (its.difference_95.low > 0) return "loses";
   return "open";
 }
 
-std::vector<Comparison> compare(std::span<const Compared> all, bool by_parts, JobsFiles files) {
+std::vector<Comparison> compare(std::span<const Compared> all, JobsFiles files) {
   std::vector<Comparison> comparisons;
   for (const Compared& its : all) {
-    comparisons.push_back(Comparer(its.runs, its.baseline, by_parts, files).compare());
+    comparisons.push_back(Comparer(its.runs, its.baseline, files).compare());
   }
   correct(comparisons);
   return comparisons;
 }
 
-Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts,
-                   JobsFiles files) {
+Comparison compare(std::span<const RunPage> runs, std::size_t baseline, JobsFiles files) {
   const Compared only{runs, baseline};
-  return std::move(compare({&only, 1}, by_parts, files).front());
+  return std::move(compare({&only, 1}, std::move(files)).front());
 }
 
 std::optional<std::string_view> main_figure(const Comparison& comparison) {

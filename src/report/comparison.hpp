@@ -19,13 +19,13 @@ namespace ductile {
 
 /// One policy against the baseline in one figure, in the unit of `base_unit`.
 struct Difference {
-  enum class Verdict : std::uint8_t { better, worse, open };
+  enum class Verdict : std::uint8_t { better, worse, open, same };
 
   std::size_t group = 0;  // place in `by_policy`
   Column column;
   PairedComparison pairs;  // of seeds; of jobs, where there is one log; none: of means alone
   double p = PairedComparison::kNone;  // of `pairs`, corrected for the comparisons made
-  Verdict verdict = Verdict::open;     // by `p`, at 5 %
+  Verdict verdict = Verdict::open;     // by `p`, at 5 %; same: no pair differs
 };
 
 /// The same for a part of the jobs.
@@ -45,7 +45,7 @@ struct Comparison {
   std::size_t made = 0;            // comparisons with a p, those that it is corrected for
   std::vector<Difference> rows;    // by group, then in the order of columns
   /// By size asked for and run time (report/job_classes.hpp), in this order; by user, those whose
-  /// jobs gain or lose most together first. Only if asked for, and where the files of the runs are.
+  /// jobs gain or lose most together first. Only where the files of the runs are.
   std::vector<PartEffect> classes, users;
   JobClasses job_classes;  // those of `classes`, of the jobs of the baseline
 };
@@ -54,7 +54,7 @@ struct Comparison {
 /// are paired by seed, as far as their jobs are the same. Where there is one log, because there is
 /// one seed or because seeds change something else, its jobs are paired by their number: from
 /// jobs.csv in the folders of the runs. Throws InputError where a file is damaged.
-Comparison compare(std::span<const RunPage> runs, std::size_t baseline, bool by_parts,
+Comparison compare(std::span<const RunPage> runs, std::size_t baseline,
                    JobsFiles files = JobsFiles{});
 
 /// Several such comparisons that are told together: p is corrected for all of them.
@@ -62,8 +62,7 @@ struct Compared {
   std::span<const RunPage> runs;
   std::size_t baseline = 0;
 };
-std::vector<Comparison> compare(std::span<const Compared> all, bool by_parts,
-                                JobsFiles files = JobsFiles{});
+std::vector<Comparison> compare(std::span<const Compared> all, JobsFiles files = JobsFiles{});
 
 /// What figures are told in, where the reader chooses the unit: seconds, not hours.
 struct BaseUnit {
@@ -73,7 +72,7 @@ struct BaseUnit {
 BaseUnit base_unit(const Column& column);
 
 std::string_view word(Difference::Verdict verdict);
-/// Of a part of the jobs: "gains", "loses" or "open", by the interval.
+/// Of a part of the jobs: "gains", "loses" or "open", by the interval; "same" if no pair differs.
 std::string_view effect_word(const PairedComparison& its);
 
 /// The figure that decides what is better, as far as it is compared; none: nothing is.

@@ -30,6 +30,11 @@ RunPage run_of(const char* policy, std::uint64_t seed, double turnaround_s) {
   return run;
 }
 
+constexpr const char* kJobsHead =
+    "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
+    "requested_time,final_state,starting_time,finish_time,waiting_time,turnaround_time,user,"
+    "start_nodes,end_nodes,reason,static_runtime\n";
+
 const Difference* row_of(const Comparison& comparison, std::string_view key, std::size_t group) {
   for (const Difference& row : comparison.rows) {
     if (row.column.key == key && row.group == group) return &row;
@@ -37,16 +42,30 @@ const Difference* row_of(const Comparison& comparison, std::string_view key, std
   return nullptr;
 }
 
+// The same with a few jobs, which are others for each seed.
+RunPage run_of_log(const char* policy, std::uint64_t seed, double turnaround_s) {
+  RunPage run = run_of(policy, seed, turnaround_s);
+  run.path = fs::path(testing::TempDir()) / fmt::format("log-{}-{}", policy, seed);
+  fs::create_directories(run.path);
+  std::ofstream file(run.path / "jobs.csv");
+  file << kJobsHead;
+  for (std::uint64_t job = 1; job <= 3; ++job) {
+    file << fmt::format("{0},log,rigid,{1},1,100,COMPLETED_SUCCESSFULLY,{1},{2},0,50,1,1,1,x,50\n",
+                        job, 1000 * seed + job, 1000 * seed + job + 50);
+  }
+  return run;
+}
+
 TEST(Comparison, SeedsArePaired) {
   std::vector<RunPage> runs;
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     const auto load = static_cast<double>(100 * seed);
-    runs.push_back(run_of("easy", seed, load));
+    runs.push_back(run_of_log("easy", seed, load));
     // In another order, and one that easy has not.
-    runs.push_back(run_of("mebf", 6 - seed, 600 - load - static_cast<double>(10 + seed)));
+    runs.push_back(run_of_log("mebf", 6 - seed, 600 - load - static_cast<double>(10 + seed)));
   }
-  runs.push_back(run_of("mebf", 9, 1));
-  const Comparison comparison = compare(runs, 0, false);
+  runs.push_back(run_of_log("mebf", 9, 1));
+  const Comparison comparison = compare(runs, 0);
   const Difference* row = row_of(comparison, "mean_turnaround_s", 1);
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(row->pairs.pairs, 5u);
@@ -61,7 +80,7 @@ TEST(Comparison, SeedsArePaired) {
   EXPECT_THAT(comparison.method, HasSubstr("Student's t"));
   EXPECT_EQ(main_figure(comparison), "mean_turnaround_s");
 
-  const Comparison other = compare(runs, 1, false);
+  const Comparison other = compare(runs, 1);
   EXPECT_EQ(row_of(other, "mean_turnaround_s", 0)->verdict, Difference::Verdict::worse);
   EXPECT_EQ(row_of(other, "mean_turnaround_s", 1), nullptr);
 }
@@ -72,7 +91,7 @@ TEST(Comparison, SeedsThatChangeNothingAreOne) {
     runs.push_back(run_of("easy", seed, 100));
     runs.push_back(run_of("mebf", seed, 90));
   }
-  const Comparison comparison = compare(runs, 0, false);
+  const Comparison comparison = compare(runs, 0);
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("they count as one")));
   const Difference* row = row_of(comparison, "mean_turnaround_s", 1);
   EXPECT_EQ(row->pairs.difference, -10);
@@ -82,7 +101,7 @@ TEST(Comparison, SeedsThatChangeNothingAreOne) {
 
 TEST(Comparison, WithoutASeedInCommonThereIsNothingToSay) {
   const std::vector<RunPage> runs{run_of("easy", 1, 100), run_of("mebf", 2, 90)};
-  const Comparison comparison = compare(runs, 0, false);
+  const Comparison comparison = compare(runs, 0);
   EXPECT_TRUE(comparison.rows.empty());
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("no seed in common")));
   EXPECT_EQ(main_figure(comparison), std::nullopt);
@@ -101,9 +120,7 @@ RunPage run_with_jobs(const char* policy, const Log& log) {
   run.path = fs::path(testing::TempDir()) / fmt::format("{}-{}-{}", policy, log.seed, log.of);
   fs::create_directories(run.path);
   std::ofstream file(run.path / "jobs.csv");
-  file << "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
-          "requested_time,final_state,starting_time,finish_time,waiting_time,turnaround_time,user,"
-          "start_nodes,end_nodes,reason,static_runtime\n";
+  file << kJobsHead;
   // What seeds of one log change is small.
   Draws draws(log.of, Stream::test, 0), noise(log.seed, Stream::test, 1);
   double sum = 0;
@@ -114,8 +131,8 @@ RunPage run_with_jobs(const char* policy, const Log& log) {
         std::round(draws.uniform(100, 200) + noise.uniform(0, 2) - (user == 1 ? log.faster_s : 0)));
     const std::int64_t submit = 10 * job + log.later_s + static_cast<std::int64_t>(log.of * log.of),
                        start = submit + wait;
-    file << fmt::format("{},log,rigid,{},{},90000,COMPLETED_SUCCESSFULLY,{},{},{},{},{},1,1,x,\n",
-                        job, submit, size, start, start + ran, wait, wait + ran, user);
+    file << fmt::format("{},log,rigid,{},{},90000,COMPLETED_SUCCESSFULLY,{},{},{},{},{},1,1,x,{}\n",
+                        job, submit, size, start, start + ran, wait, wait + ran, user, ran);
     sum += static_cast<double>(wait + ran);
   }
   run.summary.jobs = kJobs;
@@ -127,7 +144,7 @@ RunPage run_with_jobs(const char* policy, const Log& log) {
 
 TEST(Comparison, JobsOfOneLogArePaired) {
   std::vector<RunPage> runs{run_with_jobs("easy", {}), run_with_jobs("mebf", {.faster_s = 50})};
-  const Comparison comparison = compare(runs, 0, true);
+  const Comparison comparison = compare(runs, 0);
   const Difference* row = row_of(comparison, "mean_wait_s", 1);
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(row->pairs.pairs, 4000u);
@@ -164,8 +181,9 @@ TEST(Comparison, SeedsOfOneLogAreNoSample) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     runs.push_back(run_with_jobs("easy", {.seed = seed}));
     runs.push_back(run_with_jobs("mebf", {.seed = seed, .faster_s = 50}));
+    runs.back().summary.makespan_s = 3600;
   }
-  const Comparison comparison = compare(runs, 0, true);
+  const Comparison comparison = compare(runs, 0);
   const Difference* row = row_of(comparison, "mean_wait_s", 1);
   EXPECT_EQ(row->pairs.pairs, 4000u);
   EXPECT_NEAR(row->pairs.difference, -25, 1);
@@ -187,13 +205,77 @@ TEST(Comparison, SeedsOfOneLogAreNoSample) {
   EXPECT_NEAR(comparison.users[0].total_s, -6000 * 50, 6000);
 }
 
+// As with --feedback: the jobs come at other times in each run.
+TEST(Comparison, SeedsOfOneLogThatUsersMoveAreNoSample) {
+  std::vector<RunPage> runs;
+  for (const int seed : {1, 2, 3}) {
+    const auto its = static_cast<std::uint64_t>(seed);
+    runs.push_back(run_with_jobs("easy", {.seed = its, .later_s = 100 * seed}));
+    runs.push_back(run_with_jobs("mebf", {.seed = its, .faster_s = 50, .later_s = 100 * seed + 7}));
+  }
+  const Comparison comparison = compare(runs, 0);
+  EXPECT_EQ(row_of(comparison, "mean_wait_s", 1)->pairs.pairs, 4000u);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("mebf: all 3 seeds have the same log")));
+}
+
+TEST(Comparison, WithoutFilesOfJobsNobodyKnowsHowSureItIs) {
+  std::vector<RunPage> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const auto load = static_cast<double>(100 * seed);
+    runs.push_back(run_of("easy", seed, load));
+    runs.push_back(run_of("mebf", seed, load - static_cast<double>(10 + seed)));
+  }
+  const Comparison comparison = compare(runs, 0);
+  const Difference* row = row_of(comparison, "mean_turnaround_s", 1);
+  EXPECT_NEAR(row->pairs.difference, -12, 1e-9);
+  EXPECT_EQ(row->pairs.agree, 3u);
+  EXPECT_TRUE(std::isnan(row->pairs.p));
+  EXPECT_TRUE(std::isnan(row->pairs.difference_95.low));
+  EXPECT_EQ(row->verdict, Difference::Verdict::open);
+  EXPECT_THAT(comparison.notes, Contains(HasSubstr("nor how sure a difference is")));
+  EXPECT_THAT(comparison.method, HasSubstr("Nothing is paired"));
+}
+
+TEST(Comparison, WhatIsTheSameInAllRunsIsNotCorrectedFor) {
+  std::vector<RunPage> runs, others;
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    const auto load = static_cast<double>(100 * seed);
+    for (std::vector<RunPage>* its : {&runs, &others}) {
+      its->push_back(run_of_log("easy", seed, load));
+      its->push_back(run_of_log("mebf", seed, load - static_cast<double>(10 + seed)));
+    }
+    runs.push_back(run_of_log("twin", seed, load));
+  }
+  const Comparison comparison = compare(runs, 0);
+  const Difference* twin = row_of(comparison, "mean_turnaround_s", 2);
+  EXPECT_EQ(twin->verdict, Difference::Verdict::same);
+  EXPECT_EQ(word(twin->verdict), "same");
+  EXPECT_TRUE(std::isnan(twin->p));
+  EXPECT_THAT(comparison.notes,
+              Contains("twin: its figures are the same as those of easy in all runs."));
+  EXPECT_EQ(effect_word(comparison.users.back().turnaround), "same");
+  const Comparison without = compare(others, 0);
+  EXPECT_EQ(comparison.made, without.made);
+  EXPECT_EQ(row_of(comparison, "mean_turnaround_s", 1)->p,
+            row_of(without, "mean_turnaround_s", 1)->p);
+}
+
+TEST(Comparison, OneLogWithTheSameResultsSaysSo) {
+  const std::vector<RunPage> runs{run_with_jobs("easy", {}), run_with_jobs("twin", {})};
+  const Comparison comparison = compare(runs, 0);
+  EXPECT_EQ(row_of(comparison, "mean_wait_s", 1)->verdict, Difference::Verdict::same);
+  EXPECT_EQ(comparison.made, 0u);
+  EXPECT_THAT(comparison.method,
+              HasSubstr("jobs paired by number (up to 4000), which fared the same in all runs."));
+}
+
 TEST(Comparison, SeedsWithLogsOfTheirOwnAreASample) {
   std::vector<RunPage> runs;
   for (const std::uint64_t seed : {1, 2, 3}) {
     runs.push_back(run_with_jobs("easy", {.seed = seed, .of = seed}));
     runs.push_back(run_with_jobs("mebf", {.seed = seed, .faster_s = 50, .of = seed}));
   }
-  const Comparison comparison = compare(runs, 0, true);
+  const Comparison comparison = compare(runs, 0);
   EXPECT_EQ(row_of(comparison, "mean_turnaround_s", 1)->pairs.pairs, 3u);
   EXPECT_TRUE(comparison.notes.empty());
   EXPECT_THAT(comparison.method, HasSubstr("Paired by seed (up to 3)"));
@@ -215,7 +297,7 @@ TEST(Comparison, OtherJobsAreNotPairedByTheirSeed) {
     std::ofstream(other.path / "jobs.csv") << all;
     runs.push_back(other);
   }
-  const Comparison comparison = compare(runs, 0, true);
+  const Comparison comparison = compare(runs, 0);
   const Difference* row = row_of(comparison, "mean_turnaround_s", 1);
   ASSERT_NE(row, nullptr);
   EXPECT_TRUE(std::isfinite(row->pairs.difference));
@@ -229,7 +311,7 @@ TEST(Comparison, OtherJobsAreNotPairedByTheirSeed) {
 
 TEST(Comparison, JobsThatComeAtOtherTimesAreTold) {
   const std::vector<RunPage> runs{run_with_jobs("easy", {}), run_with_jobs("mebf", {.later_s = 5})};
-  const Comparison comparison = compare(runs, 0, false);
+  const Comparison comparison = compare(runs, 0);
   EXPECT_THAT(comparison.notes,
               Contains(HasSubstr("mebf: its jobs came at other times than those of easy")));
   EXPECT_EQ(row_of(comparison, "mean_wait_s", 1)->pairs.pairs, 4000u);
@@ -240,7 +322,7 @@ TEST(Comparison, RemarksNameAllWhomTheyAreOf) {
   std::vector<RunPage> runs{run_of("easy", 1, 100)};
   for (const char* policy : {"a", "b", "c", "d", "e", "f", "g"})
     runs.push_back(run_of(policy, 2, 90));
-  const Comparison comparison = compare(runs, 0, false);
+  const Comparison comparison = compare(runs, 0);
   EXPECT_THAT(comparison.notes,
               Contains("a, b, c, d, e and 2 more: it has no seed in common with easy."));
 }
@@ -250,13 +332,13 @@ TEST(Comparison, SeveralBaselinesAreCorrectedTogether) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     const auto load = static_cast<double>(100 * seed);
     for (std::vector<RunPage>* runs : {&a, &b}) {
-      runs->push_back(run_of("easy", seed, load));
-      runs->push_back(run_of("mebf", seed, load - static_cast<double>(10 + seed)));
+      runs->push_back(run_of_log("easy", seed, load));
+      runs->push_back(run_of_log("mebf", seed, load - static_cast<double>(10 + seed)));
     }
   }
-  const Comparison alone = compare(a, 0, false);
+  const Comparison alone = compare(a, 0);
   const std::vector<Compared> both{{a, 0}, {b, 0}};
-  const std::vector<Comparison> together = compare(both, false);
+  const std::vector<Comparison> together = compare(both);
   ASSERT_EQ(together.size(), 2u);
   EXPECT_EQ(together[0].made, 2 * alone.made);
   EXPECT_EQ(together[1].made, together[0].made);
@@ -273,7 +355,7 @@ TEST(Comparison, JobsOutsideOfWhatWasMeasuredDoNotCount) {
     run.summary.measured_from_s = 1000;
     run.summary.measured_until_s = 3000;
   }
-  const Comparison comparison = compare(runs, 0, true);
+  const Comparison comparison = compare(runs, 0);
   EXPECT_EQ(row_of(comparison, "mean_wait_s", 1)->pairs.pairs, 200u);
   EXPECT_EQ(comparison.users[0].jobs, 100u);
 }

@@ -132,7 +132,7 @@ std::size_t write_figures(const fs::path& folder, std::span<const RunPage> runs,
     throw InputError("there are no jobs.csv in the folders of these runs",
                      "write the runs anew, with --out");
   }
-  std::vector<Figure> figures = all_figures(policies, compare(runs, baseline, true, files), look);
+  std::vector<Figure> figures = all_figures(policies, compare(runs, baseline, files), look);
   // Names of policies that are not the same may be as names of files.
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);

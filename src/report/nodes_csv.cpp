@@ -4,19 +4,19 @@
 
 #include "base/text.hpp"
 #include "report/csv_reader.hpp"
+#include "scheduling/parts.hpp"
 
 namespace ductile {
 
 void NodesCsv::on_close(Time now, const Core& core) {
   const ductile::State& state = core.state();
   const bool has_any = !state.not_up.empty() || !state.draining.empty() || !state.bookings.empty();
-  if (!has_any && since_.empty()) return;
-  const NodeSet off = state.those_off(state.not_up);
-  note(now, {"off", ""}, off);
+  if (!has_any && members_.empty()) return;
+  note(now, {"off", ""}, state.switched_off);
   note(now, {"draining", ""}, state.draining);
-  note(now, {"down", ""}, difference(difference(state.not_up, off), state.draining));
+  note(now, {"down", ""}, difference(difference(state.not_up, state.switched_off), state.draining));
   std::map<State, NodeSet> reserved;
-  for (const auto& [its, since] : since_) {
+  for (const auto& [its, members] : members_) {
     if (its.first == "reserved") reserved[its];
   }
   for (const Booking& booking : state.bookings) {
@@ -26,27 +26,29 @@ void NodesCsv::on_close(Time now, const Core& core) {
 }
 
 void NodesCsv::note(Time now, const State& state, const NodeSet& nodes) {
-  NodeSet fresh = nodes;
-  if (const auto at = since_.find(state); at != since_.end()) {
-    for (auto& [from, its] : at->second) {
-      const NodeSet over = difference(its, nodes);
-      if (!over.empty()) write(state, from, now, over);
-      its.erase(over);
-      fresh.erase(its);
-    }
-    std::erase_if(at->second, [](const auto& each) { return each.second.empty(); });
-  }
-  if (!fresh.empty()) since_[state][now].insert(fresh);
-  if (const auto at = since_.find(state); at != since_.end() && at->second.empty()) {
-    since_.erase(at);
-  }
+  const auto at = members_.find(state);
+  if (at == members_.end() ? nodes.empty() : at->second.nodes == nodes) return;
+  Members& members = at == members_.end() ? members_[state] : at->second;
+  close(now, state, members, difference(members.nodes, nodes));
+  for_each_node(difference(nodes, members.nodes),
+                [&](std::uint32_t node) { members.since[node] = now; });
+  members.nodes = nodes;
+  if (nodes.empty()) members_.erase(state);
+}
+
+void NodesCsv::close(Time now, const State& state, Members& members, const NodeSet& gone) {
+  std::map<Time, NodeSet> rows;
+  for_each_node(gone, [&](std::uint32_t node) {
+    const auto since = members.since.find(node);
+    rows[since->second].append(node, node);
+    members.since.erase(since);
+  });
+  for (const auto& [from, nodes] : rows) write(state, from, now, nodes);
 }
 
 void NodesCsv::on_finish(Time now, const Core&) {
-  for (const auto& [state, since] : since_) {
-    for (const auto& [from, nodes] : since) write(state, from, now, nodes);
-  }
-  since_.clear();
+  for (auto& [state, members] : members_) close(now, state, members, members.nodes);
+  members_.clear();
 }
 
 void NodesCsv::write(const State& state, Time from, Time until, const NodeSet& nodes) {

@@ -1,10 +1,12 @@
 // nodes.csv: which nodes not all jobs could have, from when to when.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,14 +32,21 @@ class NodesCsv final : public Observer {
  private:
   // "down", or "reserved" and by which name.
   using State = std::pair<std::string, std::string>;
+  // The nodes that are in a state, and since when each is.
+  struct Members {
+    NodeSet nodes{};
+    std::unordered_map<std::uint32_t, Time> since{};
+  };
 
   /// From now on these nodes, and no others, are in that state.
   void note(Time now, const State& state, const NodeSet& nodes);
+  /// These nodes leave the state.
+  void close(Time now, const State& state, Members& members, const NodeSet& gone);
   void write(const State& state, Time from, Time until, const NodeSet& nodes);
 
   std::filesystem::path path_;
   std::optional<OutputFile> file_;
-  std::map<State, std::map<Time, NodeSet>> since_;  // each node once in a state
+  std::map<State, Members> members_;  // none is empty
 };
 
 /// A row as it is read.

@@ -272,7 +272,7 @@ std::string html_page(std::span<const RunPage> runs, std::size_t baseline) {
   }
   data["comparison"] = nullptr;
   if (groups.size() > 1) {
-    const Comparison comparison = compare(runs, baseline, true, std::move(files));
+    const Comparison comparison = compare(runs, baseline, std::move(files));
     data["comparison"] = json_of(comparison);
     for (const std::string& note : comparison.notes) data["notes"].push_back(note);
     if (!comparison.classes.empty()) classes = comparison.job_classes;

@@ -99,7 +99,7 @@ TEST(Page, HasTheRunsOfEachPolicy) {
 TEST(Page, HasTheEffectsOfTheComparison) {
   const std::vector<RunPage> runs = {run_of("fcfs"), run_of("easy"), run_of("fcfs", 2),
                                      run_of("easy", 2)};
-  const Comparison comparison = compare(runs, 1, true);
+  const Comparison comparison = compare(runs, 1);
   ASSERT_FALSE(comparison.classes.empty());
   const nlohmann::json data = data_of(html_page(runs, 1));
   EXPECT_EQ(data["classes"]["sizes"]["names"], comparison.job_classes.sizes.names);

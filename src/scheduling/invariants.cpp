@@ -377,6 +377,7 @@ void check_indices(const State& state) {
   require(found.idle.pools() == state.idle.pools(), "what a placement chooses from");
   require(found.not_up == state.not_up, "nodes that are not up");
   require(found.draining == state.draining, "draining nodes");
+  require(found.switched_off == state.switched_off, "nodes that are switched off");
   require(found.answered == state.answered, "decisions = answers + unanswered");
   require(found.running_malleable == state.running_malleable, "how many malleable jobs run");
   require(rows_of(found.queue) == rows_of(state.queue), "the queue, or what its jobs need");

@@ -82,7 +82,7 @@ Nodes Pass::booting() const {
   return count;
 }
 
-Nodes Pass::off() const { return state_.those_off(state_.not_up).count() - booting(); }
+Nodes Pass::off() const { return state_.switched_off.count() - booting(); }
 
 Demand Pass::incoming_now() const {
   Demand sum;
@@ -1231,15 +1231,10 @@ bool Pass::power_on(Nodes n, Reason reason) {
       off.insert(decision.after.nodes);
     }
   }
-  NodeSet nodes;
-  for (const Interval& part : difference(state_.not_up, off).parts) {
-    for (std::uint32_t node = part.first; node <= part.last && nodes.count() < n; ++node) {
-      const bool boots = std::ranges::any_of(
-          state_.boots, [&](const Boot& boot) { return boot.nodes.contains(node); });
-      if (state_.health[node] == Health::off && !boots) nodes.insert(node, node);
-    }
-  }
-  if (nodes.count() < n) return false;
+  NodeSet there = difference(state_.switched_off, off);
+  for (const Boot& boot : state_.boots) there.erase(boot.nodes);
+  if (there.count() < n) return false;
+  const NodeSet nodes = there.take_lowest(n);
   if (state_.budget_mw != State::kNoBudget &&
       ductile::idle_draw_mw(state_, state_.cells, {n, nodes}) >
           std::max<std::int64_t>(state_.free_power_mw(), 0)) {

@@ -278,6 +278,7 @@ Indices index(const Facts& facts) {
   for (std::uint32_t node = 0; node < facts.health.size(); ++node) {
     if (facts.health[node] != Health::up) found.not_up.insert(node, node);
     if (facts.health[node] == Health::draining) found.draining.insert(node, node);
+    if (facts.health[node] == Health::off) found.switched_off.insert(node, node);
   }
   found.idle = IdleNodes(facts.platform.nodes, facts.rules.identities);
   found.idle.tell_apart(found.cells.by_node(), found.cells.size());
@@ -351,10 +352,7 @@ Indices index(const Facts& facts) {
     found.on_mw += std::int64_t{found.cells[cell].count} * facts.idle_mw(found.cells[cell].cls);
   }
   found.on_mw -= draw(difference(nobodys, found.draining));
-  NodeSet off;
-  for (std::uint32_t node = 0; node < facts.health.size(); ++node) {
-    if (facts.health[node] == Health::off) off.insert(node, node);
-  }
+  NodeSet off = found.switched_off;
   for (const Boot& boot : facts.boots) {
     found.on_mw += draw(boot.nodes);
     off.erase(boot.nodes);
@@ -565,14 +563,6 @@ Nodes Facts::smallest(const Job& job) const {
 Nodes Facts::smallest_start(const Job& job) const {
   const Nodes first = start_need(job).nodes;
   return traits.start_size == StartSize::either ? std::min(smallest(job), first) : first;
-}
-
-NodeSet Facts::those_off(const NodeSet& nodes) const {
-  NodeSet off;
-  for_each_node(nodes, [&](std::uint32_t node) {
-    if (health[node] == Health::off) off.insert(node, node);
-  });
-  return off;
 }
 
 std::int64_t State::power_mw() const { return on_mw + jobs_mw; }
@@ -1851,7 +1841,7 @@ bool State::turn_bookings() {
 }
 
 void State::change_health(const NodeSet& nodes, Health to) {
-  on_mw -= off_draw_mw(*this, cells, those_off(nodes));
+  on_mw -= off_draw_mw(*this, cells, intersection(switched_off, nodes));
   if (to == Health::off) on_mw += off_draw_mw(*this, cells, nodes);
   for (const Interval& part : nodes.parts) {
     std::fill(health.begin() + part.first, health.begin() + part.last + 1, to);
@@ -1861,6 +1851,8 @@ void State::change_health(const NodeSet& nodes, Health to) {
   put_out(nobodys, -1);  // and out again, as what they are from now on
   draining.erase(nodes);
   if (to == Health::draining) draining.insert(nodes);
+  switched_off.erase(nodes);
+  if (to == Health::off) switched_off.insert(nodes);
   // Rows of the releases that depend on the health of held nodes.
   std::vector<JobId> touched;
   for (const JobId id : running) {
@@ -2461,7 +2453,7 @@ void State::unlist_incoming(const Unanswered& shrink) {
 
 void State::list(const Boot& boot) {
   on_mw += idle_draw_mw(*this, cells, {boot.nodes.count(), boot.nodes});
-  on_mw -= off_draw_mw(*this, cells, those_off(boot.nodes));
+  on_mw -= off_draw_mw(*this, cells, intersection(switched_off, boot.nodes));
   const ReleaseTag tag = ReleaseTag::boot(boot.batch);
   releases.insert(boot.ready, tag, boot.nodes.count());
   if (!cells.is_one()) list_of(*this, boot.ready, tag, boot.nodes, boot.nodes);
@@ -2469,7 +2461,7 @@ void State::list(const Boot& boot) {
 
 void State::unlist(const Boot& boot) {
   on_mw -= idle_draw_mw(*this, cells, {boot.nodes.count(), boot.nodes});
-  on_mw += off_draw_mw(*this, cells, those_off(boot.nodes));
+  on_mw += off_draw_mw(*this, cells, intersection(switched_off, boot.nodes));
   const ReleaseTag tag = ReleaseTag::boot(boot.batch);
   releases.erase(boot.ready, tag);
   if (!cells.is_one()) unlist_of(*this, boot.ready, tag, boot.nodes);

@@ -388,8 +388,6 @@ struct Facts {
   Nodes smallest(const Job& job) const;
   /// The smallest size at which the policy may start it.
   Nodes smallest_start(const Job& job) const;
-  /// Those of them that are switched off.
-  NodeSet those_off(const NodeSet& nodes) const;
   std::int64_t off_mw(std::size_t cls) const {
     return std::llround((has_classes() ? platform.classes[cls].off_w : platform.off_w) * 1000);
   }
@@ -483,6 +481,7 @@ struct Indices {
   std::int64_t on_mw = 0;
   NodeSet not_up{};
   NodeSet draining{};
+  NodeSet switched_off{};
   /// Running jobs that do nothing and hold draining nodes that they can leave. Here may be others
   /// as well: they are taken out when they are looked at.
   std::vector<JobId> leaving{};

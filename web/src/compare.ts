@@ -129,6 +129,7 @@ function sentence(data: PageData): Child[] {
         [count("better"), "better than the baseline"],
         [count("worse"), "worse"],
         [count("open"), "not clearly either"],
+        [count("same"), "the same in all runs"],
       ] as const;
       parts.push(
         ` By ${column.title}, of ${rows.length} policies `,
@@ -139,7 +140,16 @@ function sentence(data: PageData): Child[] {
         ".",
       );
     }
-  } else if (rows.every((row) => row.low === null)) {
+  } else if (rows.every((row) => row.verdict === "same")) {
+    parts.push(
+      rows.length === 1 ? name(data, best.group) : "No policy",
+      rows.length === 1 ? " has the same " : " has another ",
+      column.title,
+      rows.length === 1 ? " as " : " than ",
+      base,
+      rows.length === 1 ? " in all runs." : ": it is the same in all runs.",
+    );
+  } else if (rows.every((row) => row.low === null || row.verdict === "same")) {
     // A difference, but nobody knows how much of it is chance.
     if (sign * best.ratio < sign) {
       parts.push(
@@ -304,7 +314,7 @@ function panel(
       }
       return;
     }
-    const verdict = dot.verdict || "plain";
+    const verdict = dot.verdict === "same" ? "open" : dot.verdict || "plain";
     if (dot.low !== null && dot.high !== null) {
       if (axis.x(dot.low / unit.size) < left - 0.5)
         picture.append(svg("path", { d: `M${left - 7},${y}l8,-4.5v9z`, class: `end ${verdict}` }));
@@ -477,7 +487,7 @@ function values(data: PageData): HTMLElement | null {
         : `${short(row.ratio)}` +
           (row.ratio_low === null ? "" : ` (${short(row.ratio_low)} to ${short(row.ratio_high!)})`),
       row.p === null ? "–" : row.p < 0.001 ? "< 0.001" : row.p.toFixed(3),
-      row.verdict === "open" ? "not clear" : row.verdict,
+      row.verdict === "open" ? "not clear" : row.verdict === "same" ? "the same" : row.verdict,
     ];
   });
   return details(

@@ -111,7 +111,7 @@ export interface Difference {
   ratio_low: number | null;
   ratio_high: number | null;
   p: number | null; // of no difference, corrected for the number of comparisons
-  verdict: "better" | "worse" | "open";
+  verdict: "better" | "worse" | "open" | "same"; // same: in all runs
 }
 
 /** Baseline, value, difference, its interval, ratio, its interval; null: not known. Seconds. */
