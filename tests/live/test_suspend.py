@@ -90,7 +90,7 @@ def test_a_process_that_hangs_after_it_has_left_keeps_no_nodes(cluster):
     program.write_text(program.read_text().replace("export", "# export"))
     c.run("resume", job)
     c.wait_for_size(job, 2)
-    c.finishes_right(job)
+    c.finishes_right(job, told_before=True)
     c.replay()
 
 
