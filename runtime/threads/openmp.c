@@ -26,25 +26,28 @@ static void *find_next(const char *name) {
   return found;
 }
 
-static void *find_or_end(const char *name) {
-  void *const found = find_next(name);
-  if (found == NULL) {
-    fprintf(stderr, "ductile: no OpenMP runtime that is loaded has %s\n", name);
-    abort();
-  }
-  return found;
+static void end_without(const char *name) {
+  fprintf(stderr, "ductile: no OpenMP runtime that is loaded has %s\n", name);
+  abort();
 }
 
-// `next` is the function of this name behind this library.
-#define FIND_NEXT(name)                                                         \
+// Of this process, where there is no OpenMP: a program may have found the query here by its name.
+static int processors(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// `next` is the function of this name behind this library; where there is none it does `otherwise`.
+#define FIND_NEXT(name, otherwise)                                              \
   static __typeof__(name) *found;                                               \
   __typeof__(name) *next = __atomic_load_n(&found, __ATOMIC_RELAXED);           \
   if (next == NULL) {                                                           \
-    next = (__typeof__(name) *)find_or_end(#name);                              \
+    next = (__typeof__(name) *)find_next(#name);                                \
+    if (next == NULL) otherwise;                                                \
     __atomic_store_n(&found, next, __ATOMIC_RELAXED);                           \
   }
 
-static int (*in_parallel)(void);
+static int (*level)(void);  // of regions: 0 outside of all, also of those of one thread
 static void (*set_num_threads)(int);
 static int (*thread_num)(void);
 
@@ -60,17 +63,21 @@ static _Thread_local unsigned mine;   // what this thread's number of threads fo
 static _Thread_local unsigned bound;  // by what this thread is bound, and to which place there
 static _Thread_local int bound_place = -1;
 
-static void on_fork(void) { is_a_copy = true; }
+// Another thread may have held the lock.
+static void on_fork(void) {
+  is_a_copy = true;
+  pthread_mutex_init(&changing, NULL);
+}
 
 static void begin(void) {
   const char *const page = getenv(DUCTILE_PAGE_VARIABLE);
   if (page == NULL || *page == '\0') return;
   const char *const bind = getenv(DUCTILE_BIND_VARIABLE);
   binds = bind != NULL && *bind != '\0';
-  in_parallel = (int (*)(void))find_next("omp_in_parallel");
+  level = (int (*)(void))find_next("omp_get_level");
   set_num_threads = (void (*)(int))find_next("omp_set_num_threads");
   thread_num = (int (*)(void))find_next("omp_get_thread_num");
-  if (in_parallel == NULL || set_num_threads == NULL || thread_num == NULL) return;
+  if (level == NULL || set_num_threads == NULL || thread_num == NULL) return;
   is_in_job = ductile_threads_attach() == 1;
   if (is_in_job) pthread_atfork(NULL, NULL, on_fork);
 }
@@ -78,7 +85,7 @@ static void begin(void) {
 // Before a region: the next one has as many threads as there are cores, on these.
 static void follow(void) {
   pthread_once(&once, begin);
-  if (!is_in_job || in_parallel()) return;
+  if (!is_in_job || level() > 0) return;
   // Only here: most copies become another program, and have no regions.
   if (is_a_copy && ductile_threads_attach() == 1) is_a_copy = false;
   ductile_cores fresh;
@@ -125,7 +132,7 @@ static void bind_to_place(int place) {
 
 int omp_get_max_threads(void);
 int omp_get_max_threads(void) {
-  FIND_NEXT(omp_get_max_threads)
+  FIND_NEXT(omp_get_max_threads, return 1)  // as without OpenMP
   follow();
   return next();
 }
@@ -135,7 +142,7 @@ int omp_get_max_threads_(void) { return omp_get_max_threads(); }
 
 int omp_get_num_procs(void);
 int omp_get_num_procs(void) {
-  FIND_NEXT(omp_get_num_procs)
+  FIND_NEXT(omp_get_num_procs, return processors())
   follow();
   if (!is_in_job) return next();
   pthread_mutex_lock(&changing);
@@ -165,10 +172,10 @@ static void run_bound(void *its) {
 }
 
 #define BEGIN_REGION(name)                       \
-  FIND_NEXT(name)                                \
+  FIND_NEXT(name, end_without(#name))            \
   follow();                                      \
   Region region = {.body = body, .data = data}; \
-  const bool is_bound = is_in_job && binds && !in_parallel();
+  const bool is_bound = is_in_job && binds && level() == 0;
 
 #define BODY is_bound ? run_bound : body
 #define DATA is_bound ? (void *)&region : data
@@ -182,7 +189,7 @@ void GOMP_parallel(Body body, void *data, unsigned threads, unsigned flags) {
 // Its data is read by the runtime, too.
 unsigned GOMP_parallel_reductions(Body body, void *data, unsigned threads, unsigned flags);
 unsigned GOMP_parallel_reductions(Body body, void *data, unsigned threads, unsigned flags) {
-  FIND_NEXT(GOMP_parallel_reductions)
+  FIND_NEXT(GOMP_parallel_reductions, end_without("GOMP_parallel_reductions"))
   follow();
   return next(body, data, threads, flags);
 }
@@ -249,7 +256,8 @@ static void on_parallel_begin(ToolData *task, const void *frame, ToolData *paral
 static void on_implicit_task(int endpoint, ToolData *parallel, ToolData *task, unsigned threads,
                              unsigned index, int flags) {
   (void)parallel, (void)task, (void)threads;
-  if (endpoint == kScopeBegin && (flags & kInitialTask) == 0) bind_to_place((int)index);
+  const bool is_of_a_region = endpoint == kScopeBegin && (flags & kInitialTask) == 0;
+  if (is_of_a_region && is_in_job && level() <= 1) bind_to_place((int)index);
 }
 
 static int on_tool_begin(ToolLookup lookup, int device, ToolData *data) {

@@ -113,7 +113,7 @@ Mpi choose_mpi(const RunOptions& options, const RunSettings& settings) {
                        "programs of --kind " + options.kind + " are started without an MPI",
                        "drop it, or say --kind mpi");
     }
-    if (!options.hosts.empty()) {
+    if (!options.hosts.empty() && settings.kind == JobKind::threads) {
       throw InputError({.field = "--hosts"},
                        "programs of --kind " + options.kind + " are started on this host",
                        "drop it, or say --kind mpi");

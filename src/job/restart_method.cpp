@@ -62,9 +62,13 @@ void RestartMethod::on_started(Generation& generation) {
   was_told_ = false;
 }
 
-/// Has a program with this exit code stopped because it was told to?
+/// Has a program with this exit code stopped because it was told to? A command that made the
+/// checkpoint knows that, whatever the program says; but one that ends with 0 is done, unless that
+/// is how it stops.
 bool RestartMethod::has_stopped(int code) const {
-  return code == settings_.script.stopped_exit || (signal() != 0 && code == 128 + signal());
+  if (code == settings_.script.stopped_exit) return true;
+  if (code == 0) return false;
+  return command_code_ ? *command_code_ == 0 : signal() != 0 && code == 128 + signal();
 }
 
 bool RestartMethod::on_ended(const Generation& generation, int code) {
@@ -79,8 +83,10 @@ bool RestartMethod::on_ended(const Generation& generation, int code) {
       phase_ = Phase::stopped;
       return true;
     case Phase::checkpointing:
-      // A command knows whether that was a checkpoint.
-      if (settings_.script.checkpoint.empty() && code == 0 && !has_stopped(code)) return false;
+      if (code == 0 && !has_stopped(code)) {
+        stop_command();
+        return false;
+      }
       code_ = code;
       stopped_ = Clock::now();
       look_after_stop();
@@ -101,22 +107,20 @@ bool RestartMethod::on_ended(const Generation& generation, int code) {
 void RestartMethod::on_child(pid_t pid, int code) {
   if (pid != command_) return;
   command_ = -1;
-  if (phase_ != Phase::checkpointing) return;
+  if (phase_ != Phase::checkpointing || is_ending_) return;
   command_code_ = code;
   if (code_) return look_after_stop();
-  if (code != 0) give_up(fmt::format("the checkpoint failed with exit code {}", code));
+  if (code == 0) return;
+  give_up(fmt::format("the checkpoint failed with exit code {}", code));
+  command_code_.reset();  // if it stops after that, it says so itself
 }
 
 /// The program has ended while it was to.
 void RestartMethod::look_after_stop() {
   if (command_ > 0) return;  // it is not known yet what that was
-  const bool is_good = command_code_ ? *command_code_ == 0 : has_stopped(*code_);
   deadline_ = Clock::time_point::max();
-  if (is_good) {
+  if (has_stopped(*code_) && command_code_.value_or(0) == 0) {
     phase_ = Phase::stopped;
-  } else if (*code_ == 0) {  // it was at its end
-    phase_ = Phase::running;
-    ended_with_ = 0;
   } else {
     go_back(fmt::format("the program ended at the checkpoint with exit code {}", *code_));
   }
@@ -132,7 +136,10 @@ void RestartMethod::go_back(const std::string& error) {
 
 void RestartMethod::on_stop(int exit_code) {
   is_ending_ = true;
-  if (phase_ == Phase::stopped) ended_with_ = exit_code;
+  const bool has_ended = phase_ == Phase::stopped || (phase_ == Phase::checkpointing && code_);
+  if (!has_ended) return;  // what runs is told to end
+  stop_command();
+  ended_with_ = exit_code;
 }
 
 void RestartMethod::add_to(Poller& poller) {

@@ -25,6 +25,11 @@ std::string ScriptOrders::on_size(std::optional<std::uint32_t> size, Clock::time
     settle(has, is_done, is_done ? "" : "the program keeps its size", now);
     return {};
   }
+  // Without a number it may be the answer to the order that was given up.
+  if (state_ == State::recalled && !size) {
+    return fmt::format("the order was given up before that; answer with {}, which it is to have",
+                       size_);
+  }
   if (size.value_or(size_) != size_) {
     return state_ == State::recalled
                ? fmt::format("the order was given up before that; the program is to have {}", size_)
@@ -35,7 +40,7 @@ std::string ScriptOrders::on_size(std::optional<std::uint32_t> size, Clock::time
 }
 
 std::string ScriptOrders::on_refusal(const std::string& why, Clock::time_point now) {
-  if (state_ != State::asked) return on_size(size_, now);
+  if (state_ != State::asked) return on_size(std::nullopt, now);
   settle(size_, false, why.empty() ? "the program refuses" : "the program refuses: " + why, now);
   return {};
 }

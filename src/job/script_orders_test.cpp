@@ -62,6 +62,8 @@ TEST(ScriptOrders, WhatIsGivenUpIsOverWhenTheProgramKnows) {
   EXPECT_EQ(orders.take_outcome()->error, "no answer");
   EXPECT_EQ(orders.state(), State::recalled);
   EXPECT_NE(orders.on_size(4, kBegin + 11s), "");  // late
+  EXPECT_NE(orders.on_size(std::nullopt, kBegin + 11s), "");
+  EXPECT_NE(orders.on_refusal("no", kBegin + 11s), "");
   EXPECT_EQ(orders.state(), State::recalled);
   EXPECT_EQ(orders.on_size(2, kBegin + 12s), "");
   EXPECT_EQ(orders.state(), State::settled);

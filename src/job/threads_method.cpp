@@ -1,8 +1,11 @@
 #include "job/threads_method.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,15 +30,21 @@ constexpr std::chrono::seconds kFollowLimit{1};
 /// not hear of that, and the library does it instead. True if the user wants threads bound.
 bool take_binding() {
   static const bool is_wanted = [] {
-    const char* const value = std::getenv("OMP_PROC_BIND");
-    const std::string_view word = value != nullptr ? value : "";
-    bool wanted = !word.empty() && word != "false" && word != "FALSE";
-    for (const char* const name : {"OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
-      wanted |= std::getenv(name) != nullptr;
+    const auto take = [](const char* name) -> std::optional<std::string> {
+      const char* const value = std::getenv(name);
+      if (value == nullptr) return std::nullopt;
+      std::string word = value;
+      std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
       unsetenv(name);
-    }
-    unsetenv("OMP_PROC_BIND");
-    return wanted;
+      return word;
+    };
+    const auto bind = take("OMP_PROC_BIND"), of_intel = take("KMP_AFFINITY"),
+               places = take("OMP_PLACES"), of_gcc = take("GOMP_CPU_AFFINITY");
+    if (bind) return !bind->empty() && *bind != "false";
+    const auto names = [&](const char* word) { return of_intel->find(word) != std::string::npos; };
+    const bool has_type =
+        of_intel && !names("none") && !names("disabled") && *of_intel != "verbose";
+    return places || of_gcc || has_type;
   }();
   return is_wanted;
 }
@@ -92,12 +101,15 @@ Variables ThreadsMethod::variables(const Target& first) {
 void ThreadsMethod::on_started(Generation& generation) {
   generation_ = &generation;
   cpuset_ = Cpuset::make(generation.group);
-  keep_to_cpus(generation.cpus);
+  // It was started on these processors, and may have bound its threads by now.
+  keep_to_cpus(generation.cpus, Affinity::outside);
   // It may have begun to start others meanwhile; who is being started just now escapes.
   if (cpuset_ && !cpuset_->take(generation.process.pid)) cpuset_.reset();
   for (const pid_t pid : descendants({})) {
     if (cpuset_) cpuset_->take(pid);
   }
+  // Who comes into a cpuset may run on all of it: threads are bound again.
+  if (cpuset_) page_.publish(generation.size, generation.cpus);
   spdlog::info("the program is kept to processors {} by {}", to_string(generation.cpus),
                cpuset_ ? "a cpuset and its affinity" : "its affinity");
 }
@@ -122,12 +134,12 @@ NodeSet ThreadsMethod::choose(const Target& target) const {
   return chosen;
 }
 
-void ThreadsMethod::keep_to_cpus(const NodeSet& cpus) {
+void ThreadsMethod::keep_to_cpus(const NodeSet& cpus, Affinity which) {
   if (cpuset_ && !cpuset_->keep_to(cpus)) {
     spdlog::warn("the cpuset cannot be changed: from now on it is the affinity alone");
     cpuset_.reset();
   }
-  set_affinity_of_descendants(cpus);
+  set_affinity_of_descendants(cpus, which);
 }
 
 void ThreadsMethod::begin(const Target& target, Clock::time_point now) {

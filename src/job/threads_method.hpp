@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "job/affinity.hpp"
 #include "job/cpuset.hpp"
 #include "job/resize_method.hpp"
 #include "job/threads_page.hpp"
@@ -35,7 +36,7 @@ class ThreadsMethod : public ResizeMethod {
 
  private:
   NodeSet choose(const Target& target) const;
-  void keep_to_cpus(const NodeSet& cpus);
+  void keep_to_cpus(const NodeSet& cpus, Affinity which = Affinity::all);
 
   const RunSettings& settings_;
   ThreadsPage page_;

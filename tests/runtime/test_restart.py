@@ -138,6 +138,72 @@ def test_a_command_makes_the_checkpoint(start, counter, tmp_path):
     assert job.finish()[0] == 0
 
 
+# Stops, with exit code 0, when a file is there; `hurry` ends it, with exit code 0 as well.
+STOPPER = """#!/bin/bash
+cd {folder}
+rm -f STOP
+echo "size $DUCTILE_SIZE, restart $DUCTILE_RESTART"
+touch begun
+until [ -e STOP -a ! -e busy ] || [ -e hurry ]; do sleep 0.01; done
+[ ! -e hurry ] || {{ echo end; exit 0; }}
+exit {code}
+"""
+
+
+@pytest.fixture
+def stopper(start, tmp_path):
+    """Told to stop by a command alone."""
+
+    def starter(code, *options, command="touch {folder}/STOP"):
+        program = tmp_path / "program"
+        program.write_text(STOPPER.format(folder=tmp_path, code=code))
+        program.chmod(0o755)
+        job = start("none", 2, program, is_patient=False,
+                    options=["--kind", "restart", "--max", 8, "--settle", "0.2", "--checkpoint",
+                             command.format(folder=tmp_path), *options])
+        wait_for((tmp_path / "begun").exists, job)
+        return job
+
+    return starter
+
+
+@pytest.mark.parametrize("code, options", [(0, ["--checkpoint-exit", "0"]), (15, [])])
+def test_a_command_alone_makes_the_checkpoint(stopper, code, options):
+    job = stopper(code, *options)
+    assert order(job, size=3)["ok"]
+    ended, out, _ = job.finish()
+    assert (ended, out) == (0, "size 2, restart 0\nsize 3, restart 1\nend\n")
+
+
+@pytest.mark.parametrize("code, options", [(0, ["--checkpoint-exit", "0"]), (15, [])])
+def test_who_stops_too_late_after_a_command_is_started_again(stopper, tmp_path, code, options):
+    (tmp_path / "busy").touch()
+    job = stopper(code, "--checkpoint-timeout", "0.3", *options)
+    assert order(job, size=3)["error"] == "the program has not stopped at a checkpoint for 0.3 s"
+    (tmp_path / "begun").unlink()
+    (tmp_path / "busy").unlink()
+    wait_for((tmp_path / "begun").exists, job)
+    ended, out, _ = job.finish()
+    assert (ended, out) == (0, "size 2, restart 0\nsize 2, restart 1\nend\n")
+
+
+def test_who_is_done_is_not_started_again_whatever_the_command_says(stopper):
+    job = stopper(0)
+    assert order(job, size=3)["error"] == "the job has ended"
+    assert job.finish()[:2] == (0, "size 2, restart 0\n")
+
+
+def test_who_is_ended_while_its_checkpoint_is_made_stays_so(stopper, tmp_path):
+    job = stopper(15, command="touch {folder}/STOP; sleep 0.5; touch {folder}/saving; sleep 100")
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(job.socket)
+        connection.sendall(b'{"do":"resize","size":3}\n')
+        wait_for((tmp_path / "saving").exists, job)  # the program has ended
+        job.process.send_signal(signal.SIGTERM)
+        code, out, _ = job.finish()
+    assert (code, out) == (128 + signal.SIGTERM, "size 2, restart 0\n")
+
+
 def test_a_checkpoint_that_fails(counter, tmp_path):
     job = counter("trap '' USR1", "--checkpoint", "echo no room >&2; exit 3")
     failed = order(job, size=4)

@@ -84,6 +84,15 @@ class Threads:
         return next(int(pid) for pid in processes_with(self.mark)
                     if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name)
 
+    def wait_for(self, name):
+        """Its pid, as soon as it is there."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with contextlib.suppress(StopIteration, FileNotFoundError):
+                return self.pid(name)
+            time.sleep(0.01)
+        raise AssertionError(f"there is no {name}")
+
     def wait_for_followers(self, count=1):
         end = time.monotonic() + PATIENCE
         while self.status()["processes"] < count:
@@ -181,6 +190,34 @@ def test_bound_threads_get_processors_that_they_did_not_begin_with(start, pils):
     assert job.resize(1)["followed"] == 1
     job.process.send_signal(signal.SIGUSR1)
     assert job.finish()[0] == 0
+
+
+@pytest.mark.skipif(CORES < 2, reason="there is one core")
+@pytest.mark.parametrize("bind", [{}, {"OMP_PROC_BIND": "close"}], ids=["free", "bound"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_what_is_asked_inside_of_a_region_takes_no_change_away(start, tmp_path, compiler, bind):
+    program = compiled(tmp_path, "tests/runtime/inside.c", compiler, "-fopenmp")
+    job = start(1, program, options=["--max", 2], environment=bind)
+    job.wait_for_followers()
+    assert job.resize(2)["followed"] == 1
+    code, out, _ = job.finish()
+    regions = [tuple(map(int, line.split())) for line in out.splitlines()]
+    assert code == 0 and regions[0] == (1, 0) and regions[-1][0] == 2, regions
+    assert sum(moved for _, moved in regions[-50:]) == 0, regions
+
+
+@pytest.mark.parametrize("word, binds", [("False", False), ("false", False), ("TRUE", True), ("close", True)])
+def test_who_says_that_threads_are_not_bound_is_heard(start, word, binds):
+    job = start(1, "sleep", 1000, environment={"OMP_PROC_BIND": word, "OMP_PLACES": "cores"})
+    environment = pathlib.Path(f"/proc/{job.wait_for('sleep')}/environ").read_bytes().split(b"\0")
+    assert any(line.startswith(b"DUCTILE_THREADS_BIND=") for line in environment) == binds
+    assert job.order(do="stop")["ok"]
+    job.finish()
+
+
+def test_a_program_without_openmp_may_ask_for_it(start, tmp_path):
+    job = start(1, compiled(tmp_path, "tests/runtime/weak.c", "gcc"))
+    assert job.finish()[:2] == (0, "1 1\n")
 
 
 def test_any_program_is_kept_to_its_cores(start):
