@@ -501,7 +501,7 @@ PyObject* do_stop(ViewObject* view, const Three& all) {
   const auto how = static_cast<Stop>(word_of(all[1], kStopWords));
   if (!pass.stop(id, how, reason_of(all[2], nullptr, Why::resources, view))) {
     const Job& its = pass.job(id);
-    const std::string why = its.status != Status::running  ? "it does not run"
+    const std::string why = its.status != Status::running ? "it does not run"
                             : its.doing != Doing::nothing ? "a decision about it is under way"
                                                           : "this world cannot do that";
     throw Wrong{"job " + name_of(pass, id) + ": no " + std::string(kStopWords[index(how)]) +

@@ -453,8 +453,9 @@ struct Table<Facts> {
   };
 };
 
-// Without `release`, `leaves`, `running_at`, `planned_at` and `pace`, which are indices; `adaptive`, which has
-// rows of its own; `doing` and `claim`, which the rows of unanswered decisions and of claims tell.
+// Without `release`, `leaves`, `running_at`, `planned_at` and `pace`, which are indices;
+// `adaptive`, which has rows of its own; `doing` and `claim`, which the rows of unanswered
+// decisions and of claims tell.
 template <>
 struct Table<Job> {
   static constexpr std::string_view kKind = "job";

@@ -537,8 +537,8 @@ class State : public Facts, public Indices {
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
-  std::vector<JobId> reserving{};  // who holds a reservation, in no particular order
-  std::vector<JobId> reserved{};   // by this pass; here for its memory
+  std::vector<JobId> reserving{};        // who holds a reservation, in no particular order
+  std::vector<JobId> reserved{};         // by this pass; here for its memory
   std::uint64_t until_check = 0;         // so many changes until the invariants are looked at again
   NodeSet spare_nodes{};                 // where there may be spare cores
   std::uint64_t companies = 0;           // so often somebody came to shared nodes, or left some

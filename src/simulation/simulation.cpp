@@ -1044,8 +1044,7 @@ bool World::goes_on_as_before(JobId id, const Answer& answer) const {
   return settings_.resize.apply_at == ResizeBehaviour::ApplyAt::immediate && answer.saves == 0 &&
          answer.cost == Duration{} && answer.now.count == answer.before &&
          answer.now.nodes == state.settled(job).nodes &&
-         run_of(id).pace ==
-             state.pace_of(job, answer.now, settings_.share, settings_.contention);
+         run_of(id).pace == state.pace_of(job, answer.now, settings_.share, settings_.contention);
 }
 
 void World::answer_resize(JobId id, Answer answer) {

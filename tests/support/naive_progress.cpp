@@ -148,8 +148,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
       span = std::min(span, at.left_s * slow);
       if (asked < more.steps.size()) {
         const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
-        const bool is_inside =
-            until_s * slow > kSame_s && (at.left_s - until_s) * slow > kSame_s;
+        const bool is_inside = until_s * slow > kSame_s && (at.left_s - until_s) * slow > kSame_s;
         if (is_inside) span = std::min(span, until_s * slow);
       }
       const bool over = span >= at.left_s * slow;
