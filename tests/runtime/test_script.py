@@ -134,6 +134,20 @@ esac' USR1
     assert [event["error"] for event in job.events("aborted")] == [refused["error"], "the program keeps its size"]
 
 
+def test_hears_on_which_hosts_it_is(script):
+    job = script("""
+touch begun
+while read -r size cpus hosts <&$DUCTILE_RESIZE_FD; do
+  echo "$size on $hosts"
+  echo $size >&$DUCTILE_RESIZE_FD
+done""", "--hosts", "h1:2,h2:4,h3:2")
+    assert order(job, size=5)["hosts"] == {"h1": 2, "h2": 3}
+    assert order(job, size=3, hosts="h3:2,h2:1")["size"] == 3
+    job.process.send_signal(signal.SIGTERM)
+    _, out, _ = job.finish()
+    assert out == "5 on h1:2,h2:3\n3 on h3:2,h2:1\n"
+
+
 def test_who_is_silent_refuses(script, tmp_path):
     """What it says too late is not taken, and another order only when it has said that it has its old size."""
     job = script("""
