@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "scheduling/policy.hpp"
 #include "support/fingerprint.hpp"
 #include "support/scripted.hpp"
 
@@ -294,6 +295,18 @@ TEST(Pen, AReservationIsRecordedWhenItChanges) {
   EXPECT_EQ(stage.job(id).reserved, kNever);
 }
 
+/// Reserves one job in each pass.
+class ReservesOne final : public Policy {
+ public:
+  explicit ReservesOne(JobId job) : Policy(Traits{}), job_(job) {}
+  void schedule(Pass& pass) const override {
+    EXPECT_TRUE(pass.reserve(job_, at_s(5), {Why::resources}));
+  }
+
+ private:
+  JobId job_;
+};
+
 TEST(Pen, WhoIsNotReservedAgainByAPassThatReservesHoldsNoReservation) {
   Stage stage;
   const JobId first = stage.submit(rigid(8, 10)), other = stage.submit(rigid(7, 10)),
@@ -305,10 +318,7 @@ TEST(Pen, WhoIsNotReservedAgainByAPassThatReservesHoldsNoReservation) {
   EXPECT_EQ(stage.core.pen_calls().size(), 3u);
   stage.pass([&](Pass& p) { p.drop_old_reservations(); });  // it plans nothing
   EXPECT_EQ(stage.job(first).reserved, at_s(5));
-  stage.pass([&](Pass& p) {
-    EXPECT_TRUE(p.reserve(other, at_s(5), {Why::resources}));
-    p.drop_old_reservations();
-  });
+  stage.pass(ReservesOne(other));
   EXPECT_EQ(stage.job(other).reserved, at_s(5));
   EXPECT_EQ(stage.job(first).reserved, kNever);
   EXPECT_EQ(stage.job(last).reserved, kNever);
