@@ -84,7 +84,7 @@ TEST_F(TargetsFile, AreOfTheStatementsOfExperiments) {
   EXPECT_EQ(paper.open.at(0).choice, "the first");
 }
 
-TEST_F(TargetsFile, ErrorsSayTheLineAndWhatToDo) {
+TEST_F(TargetsFile, ErrorsSayTheLineAndTheRemedy) {
   const std::string head = "title = \"A\"\n[[experiment]]\nfile = \"e.toml\"\n";
   EXPECT_THAT(error_of("title = \"A\"\n[[experiment]]\nfile = \"f.toml\"\n"),
               HasSubstr("007.toml:3: file: "));

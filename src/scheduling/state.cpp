@@ -1238,9 +1238,10 @@ void State::foresee(JobId id) {
     for (Player& player : players) {
       if (player.is_over || !player.moves) continue;
       // Who is left alone is given nothing, and what is kept for it goes to nobody else.
-      const bool is_alone = !capabilities.instant_cores && first < player.job->not_before;
-      Holding kept = player.holding;
-      const bool gains = take_given(is_alone ? kept : player.holding, given) && !is_alone;
+      const bool is_left_alone = !capabilities.instant_cores && first < player.job->not_before;
+      Holding kept;
+      if (is_left_alone) kept = player.holding;
+      const bool gains = take_given(is_left_alone ? kept : player.holding, given) && !is_left_alone;
       player.has_gained |= gains;
       if (!gains && rules.contention.is_off()) continue;
       const Pace its = pace(player);
