@@ -1,76 +1,20 @@
 #include "experiment/reproduction.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/small_targets.hpp"
+
 namespace ductile {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using Verdict = Finding::Verdict;
 
-constexpr const char* kExperiment = R"(title = "An experiment"
-policy = ["easy", "fcfs"]
-[[statement]]
-id = "A"
-figure = "mean_turnaround_s"
-runs = "fcfs"
-against = "easy"
-percent = 40
-[[otherwise]]
-name = "half"
-jobs = 5
-)";
-
-class Targets : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::create_directories(folder_ / "targets");
-    std::ofstream(folder_ / "e.toml") << kExperiment;
-  }
-  PaperTargets read(const std::string& text) const {
-    const fs::path path = folder_ / "targets" / "007.toml";
-    std::ofstream(path) << text;
-    return read_targets(path.string(), folder_.string());
-  }
-  fs::path folder_;
-};
-
-constexpr const char* kTargets = R"(title = "A paper"
-source = "A journal"
-[[experiment]]
-file = "e.toml"
-seeds = "1..2"
-[[target]]
-id = "A1"
-says = "forty | percent"
-statements = ["A"]
-[[target]]
-id = "A2"
-says = "lost"
-not_comparable = "its table is MISSING"
-[[target]]
-id = "A3"
-says = "on a machine"
-not_run = "it needs hours"
-[[figure]]
-name = "Fig. 1"
-targets = ["A1"]
-[[figure]]
-name = "Fig. 2"
-none = "a drawing"
-[[open]]
-point = "the piece of the log"
-choice = "the first"
-)";
+using Targets = testing::SmallTargets;
 
 TEST(Verdict, OfATargetIsThatOfAllItsStatements) {
   const auto verdict = [](const Target& target, const std::vector<Verdict>& verdicts) {
@@ -87,7 +31,7 @@ TEST(Verdict, OfATargetIsThatOfAllItsStatements) {
 }
 
 TEST_F(Targets, APageHasEachOfThemAndTheOtherSides) {
-  const PaperTargets paper = read(kTargets);
+  const PaperTargets paper = read(testing::kSmallTargets);
   Reproduced its{
       .experiment = read_experiment((folder_ / "e.toml").string()), .findings = {}, .runs = {}};
   const auto runs = [](double turnaround) {

@@ -1,79 +1,26 @@
 #include "experiment/targets_file.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/complaint.hpp"
+#include "support/small_targets.hpp"
 
 namespace ductile {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr const char* kSmallExperiment = R"(title = "An experiment"
-policy = ["easy", "fcfs"]
-[[statement]]
-id = "A"
-figure = "mean_turnaround_s"
-runs = "fcfs"
-against = "easy"
-percent = 40
-[[otherwise]]
-name = "half"
-jobs = 5
-)";
+using ::ductile::testing::kSmallTargets;
 
-class TargetsFile : public ::testing::Test {
+class TargetsFile : public testing::SmallTargets {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::create_directories(folder_ / "targets");
-    std::ofstream(folder_ / "e.toml") << kSmallExperiment;
-  }
-  PaperTargets read(const std::string& text) const {
-    const fs::path path = folder_ / "targets" / "007.toml";
-    std::ofstream(path) << text;
-    return read_targets(path.string(), folder_.string());
-  }
   std::string error_of(const std::string& text) const {
     return testing::complaint([&] { read(text); });
   }
-  fs::path folder_;
 };
-
-constexpr const char* kSmallTargets = R"(title = "A paper"
-source = "A journal"
-[[experiment]]
-file = "e.toml"
-seeds = "1..2"
-[[target]]
-id = "A1"
-says = "forty | percent"
-statements = ["A"]
-[[target]]
-id = "A2"
-says = "lost"
-not_comparable = "its table is MISSING"
-[[target]]
-id = "A3"
-says = "on a machine"
-not_run = "it needs hours"
-[[figure]]
-name = "Fig. 1"
-targets = ["A1"]
-[[figure]]
-name = "Fig. 2"
-none = "a drawing"
-[[open]]
-point = "the piece of the log"
-choice = "the first"
-)";
 
 TEST_F(TargetsFile, AreOfTheStatementsOfExperiments) {
   const PaperTargets paper = read(kSmallTargets);

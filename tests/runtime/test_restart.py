@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import PATIENCE, PROGRAM, ROOT, processes_with
+from conftest import PATIENCE, PROGRAM, ROOT, processes_with, run
 
 RELAX = ROOT / "examples/restart/relax.py"
 
@@ -297,7 +297,6 @@ def test_a_signal_ends_it_whatever_is_under_way(counter):
     (["--ack-timeout", "1"], "--ack-timeout: this is for --kind script; drop it, or say so"),
 ])
 def test_bad_options(options, error):
-    done = subprocess.run([PROGRAM, "run", "--kind", "restart", *options, "--", "/bin/true"], capture_output=True,
-                          text=True)
+    done = run("run", "--kind", "restart", *options, "--", "/bin/true")
     assert done.returncode == 2
     assert error in done.stderr

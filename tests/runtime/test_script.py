@@ -233,8 +233,7 @@ def test_the_plan_compares_with_a_rigid_run():
     (["--mpi", "mpich"], "--mpi: programs of --kind script are started without an MPI"),
 ])
 def test_bad_options(options, error):
-    done = subprocess.run([PROGRAM, "run", "--kind", "script", *options, "--", "/bin/true"], capture_output=True,
-                          text=True)
+    done = run("run", "--kind", "script", *options, "--", "/bin/true")
     assert done.returncode == 2
     assert error in done.stderr
 
