@@ -41,6 +41,7 @@ def main(file, cells, iterations):
             cuts = [cells * rank // size for rank in range(size + 1)]
             parts = pool.map(relax, [ring[low:high + 2] for low, high in zip(cuts, cuts[1:])])
             values = [value for part in parts for value in part]
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # it is done: from here on there is nothing to go on with
     file.unlink(missing_ok=True)
     print(f"after {iterations} iterations the sum of the values is {sum(values)}, their largest {max(values)}")
 

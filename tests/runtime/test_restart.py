@@ -99,7 +99,7 @@ done""", "--settle", "60")
 
 
 def test_the_example(start, tmp_path):
-    words = [str(tmp_path / "state.json"), 2000, 300]
+    words = [str(tmp_path / "state.json"), 2000, 1000]
     expected = subprocess.run([RELAX, *map(str, words)], capture_output=True, text=True, check=True).stdout
     job = start("none", 2, RELAX, *words, is_patient=False,
                 options=["--kind", "restart", "--signal", "USR1", "--max", 4, "--settle", "0.1"])
