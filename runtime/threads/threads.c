@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static bool read_page(const Page *page, ductile_cores *cores) {
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
       if (__atomic_load_n(&page->sequence, __ATOMIC_RELAXED) == before) {
         cores->sequence = before;
-        return true;
+        return cores->cores > 0;  // else nobody has written it yet, or nonsense
       }
     }
     sched_yield();
@@ -95,25 +96,40 @@ static void forget_parent(void) {
   slot = NULL;
 }
 
-static int take_slot(void) {
-  const uint32_t pid = (uint32_t)getpid();
-  for (int i = 0; i < DUCTILE_PAGE_SLOTS; ++i) {
-    uint32_t nobody = 0;
-    Slot *const its = &own->slots[i];
-    // It was another program before, which has attached.
-    const bool is_mine = __atomic_load_n(&its->pid, __ATOMIC_ACQUIRE) == pid;
-    if (!is_mine && !__atomic_compare_exchange_n(&its->pid, &nobody, pid, false, __ATOMIC_ACQ_REL,
-                                                 __ATOMIC_RELAXED)) {
-      continue;
+// Its process has gone without giving it back.
+static bool is_left(uint32_t pid) {
+  return (int32_t)pid < 0 || (kill((pid_t)pid, 0) != 0 && errno == ESRCH);
+}
+
+// A free one; then one that was left.
+static Slot *find_slot(uint32_t pid) {
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < DUCTILE_PAGE_SLOTS; ++i) {
+      Slot *const its = &own->slots[i];
+      uint32_t holder = __atomic_load_n(&its->pid, __ATOMIC_ACQUIRE);
+      // It was another program before, which has attached.
+      if (holder == pid) return its;
+      if (round == 0 ? holder != 0 : !is_left(holder)) continue;
+      if (__atomic_compare_exchange_n(&its->pid, &holder, pid, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_RELAXED)) {
+        return its;
+      }
     }
-    // It finds what it has as a change.
-    known = 0;
-    __atomic_store_n(&its->seen, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot, its, __ATOMIC_RELEASE);
-    return 1;
   }
-  errno = ENOSPC;
-  return -1;
+  return NULL;
+}
+
+static int take_slot(void) {
+  Slot *const its = find_slot((uint32_t)getpid());
+  if (its == NULL) {
+    errno = ENOSPC;
+    return -1;
+  }
+  // It finds what it has as a change.
+  known = 0;
+  __atomic_store_n(&its->seen, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot, its, __ATOMIC_RELEASE);
+  return 1;
 }
 
 int ductile_threads_attach(void) {

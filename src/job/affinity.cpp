@@ -1,12 +1,16 @@
 #include "job/affinity.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -47,6 +51,17 @@ std::vector<pid_t> all_descendants() {
   return found;
 }
 
+cpu_set_t set_of(const NodeSet& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const Interval& part : cpus.parts) {
+    for (std::uint32_t cpu = part.first; cpu <= part.last && cpu < CPU_SETSIZE; ++cpu) {
+      CPU_SET(cpu, &set);
+    }
+  }
+  return set;
+}
+
 bool is_within(const cpu_set_t& some, const cpu_set_t& all) {
   cpu_set_t both;
   CPU_AND(&both, &some, &all);
@@ -63,6 +78,16 @@ NodeSet own_cpus() {
     if (CPU_ISSET(cpu, &set)) cpus.append(cpu, cpu);
   }
   return cpus;
+}
+
+/// Only the kernel knows them: a thread that asks for all has those that there are.
+NodeSet allowed_cpus(const NodeSet& cpus) {
+  NodeSet allowed;
+  std::thread([&] {
+    const cpu_set_t wanted = set_of(cpus);
+    if (sched_setaffinity(0, sizeof wanted, &wanted) == 0) allowed = own_cpus();
+  }).join();
+  return allowed;
 }
 
 void undo_openmp_binding() {
@@ -87,34 +112,31 @@ void undo_openmp_binding() {
   if (CPU_COUNT(&all) > 0) sched_setaffinity(0, sizeof all, &all);
 }
 
-std::size_t set_affinity_of_descendants(const NodeSet& cpus, Affinity which) {
-  cpu_set_t wanted;
-  CPU_ZERO(&wanted);
-  for (const Interval& part : cpus.parts) {
-    for (std::uint32_t cpu = part.first; cpu <= part.last && cpu < CPU_SETSIZE; ++cpu) {
-      CPU_SET(cpu, &wanted);
-    }
-  }
+std::optional<std::string> set_affinity_of_descendants(const NodeSet& cpus, Affinity which) {
+  const cpu_set_t wanted = set_of(cpus);
   // A thread that is just being started has what the one had that starts it.
   constexpr int kMostRounds = 10;
-  std::size_t processes = 0;
+  std::optional<std::string> refusal;
   bool has_changed = true;
   for (int round = 0; has_changed && round < kMostRounds; ++round) {
     has_changed = false;
-    const std::vector<pid_t> all = all_descendants();
-    processes = all.size();
-    for (const pid_t process : all) {
+    for (const pid_t process : all_descendants()) {
       for (const pid_t thread : threads_of(process)) {
         cpu_set_t its;
         if (sched_getaffinity(thread, sizeof its, &its) != 0) continue;
         const bool is_good =
             which == Affinity::all ? CPU_EQUAL(&its, &wanted) != 0 : is_within(its, wanted);
         if (is_good) continue;
-        has_changed |= sched_setaffinity(thread, sizeof wanted, &wanted) == 0;
+        if (sched_setaffinity(thread, sizeof wanted, &wanted) == 0) {
+          has_changed = true;
+        } else if (errno != ESRCH) {
+          refusal = fmt::format("processors {} for process {}: {}", to_string(cpus), process,
+                                std::strerror(errno));
+        }
       }
     }
   }
-  return processes;
+  return refusal;
 }
 
 }  // namespace ductile

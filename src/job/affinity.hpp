@@ -1,7 +1,8 @@
 // On which processors processes that run already may run.
 #pragma once
 
-#include <cstddef>
+#include <optional>
+#include <string>
 
 #include "base/node_set.hpp"
 
@@ -9,6 +10,10 @@ namespace ductile {
 
 /// The processors on which this process may run.
 NodeSet own_cpus();
+
+/// Those of `cpus` on which the kernel would let this process run: not those that are offline, or
+/// outside of the cpuset of its container.
+NodeSet allowed_cpus(const NodeSet& cpus);
 
 /// A library of this process uses OpenMP, which binds the process to one processor if OMP_PROC_BIND
 /// asks for that. It is meant for programs that this process starts: it may run on all processors
@@ -22,7 +27,8 @@ enum class Affinity {
 };
 
 /// Sets that of all threads of all descendants of this process, and of those that they start
-/// meanwhile. Returns how many processes there were.
-std::size_t set_affinity_of_descendants(const NodeSet& cpus, Affinity which = Affinity::all);
+/// meanwhile. Returns why the kernel refused it to one that still runs; nothing if it did not.
+std::optional<std::string> set_affinity_of_descendants(const NodeSet& cpus,
+                                                       Affinity which = Affinity::all);
 
 }  // namespace ductile

@@ -155,6 +155,7 @@ class Manager {
   std::chrono::system_clock::time_point wall_begin_ = std::chrono::system_clock::now();
   std::uint64_t starved_ = processes_killed_for_memory();  // when it began
   NodeSet cpus_ = settings_.cpus;                          // of the next generation
+  std::optional<NodeSet> cpus_before_{};                   // the order that is under way
   NodeSet nodes_ = settings_.nodes;
   std::optional<JobFolder> folder_{};
   std::string no_folder_{};  // why there is none
@@ -201,7 +202,12 @@ Manager::Manager(const RunSettings& settings)
            .send = [this](const Generation& its,
                           const wire::Message& what) { peers_.send_all(its, what); },
            .report = [this](std::string_view what, const Json& details) { report(what, details); },
-           .answer = [this](bool ok, const Json& its) { clients_.answer(ok, its); },
+           .answer =
+               [this](bool ok, const Json& its) {
+                 const auto before = std::exchange(cpus_before_, std::nullopt);
+                 if (!ok && before) cpus_ = *before;
+                 clients_.answer(ok, its);
+               },
            .on_commit = [this] { measurement_.forget(); },
            .on_over =
                [this](bool is_committed) {
@@ -668,6 +674,7 @@ void Manager::order(ControlClient& client, const Order& order) {
   }
   if (is_answer) requests_.close();
   clients_.await(client, order.id);
+  cpus_before_ = cpus_;
   if (!order.cpus.empty()) cpus_ = order.cpus;
   resizes_.order(wish);
 }

@@ -38,8 +38,9 @@ std::optional<std::string> ScriptMethod::objection(const Target& /*target*/) con
 void ScriptMethod::begin(const Target& target, Clock::time_point now) {
   target_ = target;
   // Until it has answered it may have either.
-  keep_to(target.cpus.empty() || program_->cpus.empty() ? target.cpus
-                                                        : united(program_->cpus, target.cpus));
+  if (!target.cpus.empty() && !program_->cpus.empty()) {
+    keep_to(united(program_->cpus, target.cpus));
+  }
   orders_.ask(target.size, now);
   tell(target);
 }

@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include "base/error.hpp"
 #include "job/affinity.hpp"
@@ -60,11 +59,7 @@ double seconds_between(ResizeMethod::Clock::time_point from, ResizeMethod::Clock
 }  // namespace
 
 NodeSet cpus_for_threads(const NodeSet& said) {
-  if (said.empty()) return own_cpus();
-  const long there = sysconf(_SC_NPROCESSORS_CONF);
-  NodeSet possible;
-  if (there > 0) possible.append(0, static_cast<std::uint32_t>(there) - 1);
-  return intersection(said, possible);
+  return said.empty() ? own_cpus() : allowed_cpus(said);
 }
 
 ThreadsMethod::ThreadsMethod(const RunSettings& settings, const std::string& folder)
@@ -102,7 +97,7 @@ void ThreadsMethod::on_started(Generation& generation) {
   generation_ = &generation;
   cpuset_ = Cpuset::make(generation.group);
   // It was started on these processors, and may have bound its threads by now.
-  keep_to_cpus(generation.cpus, Affinity::outside);
+  if (const auto why = keep_to_cpus(generation.cpus, Affinity::outside)) spdlog::warn("{}", *why);
   // It may have begun to start others meanwhile; who is being started just now escapes.
   if (cpuset_ && !cpuset_->take(generation.process.pid)) cpuset_.reset();
   for (const pid_t pid : descendants({})) {
@@ -134,19 +129,31 @@ NodeSet ThreadsMethod::choose(const Target& target) const {
   return chosen;
 }
 
-void ThreadsMethod::keep_to_cpus(const NodeSet& cpus, Affinity which) {
+/// Why not.
+std::optional<std::string> ThreadsMethod::keep_to_cpus(const NodeSet& cpus, Affinity which) {
   if (cpuset_ && !cpuset_->keep_to(cpus)) {
     spdlog::warn("the cpuset cannot be changed: from now on it is the affinity alone");
     cpuset_.reset();
   }
-  set_affinity_of_descendants(cpus, which);
+  return set_affinity_of_descendants(cpus, which);
+}
+
+/// Why not.
+std::optional<std::string> ThreadsMethod::change(std::uint32_t size, const NodeSet& cpus) {
+  if (auto why = keep_to_cpus(cpus)) return why;
+  try {
+    sequence_ = page_.publish(size, cpus);
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  generation_->cpus = cpus;
+  return std::nullopt;
 }
 
 void ThreadsMethod::begin(const Target& target, Clock::time_point now) {
-  const NodeSet cpus = choose(target);
-  generation_->cpus = cpus;
-  keep_to_cpus(cpus);
-  sequence_ = page_.publish(target.size, cpus);
+  refusal_ = change(target.size, choose(target));
+  // As before, as far as it goes.
+  if (refusal_) change(generation_->size, generation_->cpus);
   affinity_s_ = seconds_between(now, Clock::now());
   begun_ = look_at_ = now;
   is_waited_for_ = true;
@@ -157,6 +164,10 @@ void ThreadsMethod::give_up(const std::string& /*reason*/) { is_waited_for_ = fa
 
 std::optional<ResizeMethod::Outcome> ThreadsMethod::look(Clock::time_point now) {
   if (!begun_) return std::nullopt;
+  if (refusal_) {
+    begun_.reset();
+    return Outcome{.error = *std::exchange(refusal_, std::nullopt)};
+  }
   const auto followers = page_.followers();
   const auto has_followed = [&](const auto& its) { return its.seen == sequence_; };
   const auto count = std::ranges::count_if(followers, has_followed);

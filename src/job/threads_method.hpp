@@ -36,7 +36,8 @@ class ThreadsMethod : public ResizeMethod {
 
  private:
   NodeSet choose(const Target& target) const;
-  void keep_to_cpus(const NodeSet& cpus, Affinity which = Affinity::all);
+  std::optional<std::string> keep_to_cpus(const NodeSet& cpus, Affinity which = Affinity::all);
+  std::optional<std::string> change(std::uint32_t size, const NodeSet& cpus);
 
   const RunSettings& settings_;
   ThreadsPage page_;
@@ -49,7 +50,8 @@ class ThreadsMethod : public ResizeMethod {
   Clock::time_point look_at_{};
   std::uint32_t sequence_ = 0;
   double affinity_s_ = 0;
-  bool is_waited_for_ = true;  // by who has ordered it
+  std::optional<std::string> refusal_{};  // why it could not be done
+  bool is_waited_for_ = true;             // by who has ordered it
 };
 
 }  // namespace ductile

@@ -74,15 +74,11 @@ std::vector<ThreadsPage::Follower> ThreadsPage::followers() const {
   const ssize_t got = pread(file_.get(), slots.data(), sizeof slots, offsetof(ductile_page, slots));
   if (got != static_cast<ssize_t>(sizeof slots)) return {};
   std::vector<Follower> found;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const ductile_page_slot& slot = slots[i];
+  for (const ductile_page_slot& slot : slots) {
     if (slot.pid == 0) continue;
     const auto pid = static_cast<pid_t>(slot.pid);
-    if (pid <= 0 || has_ended(pid)) {
-      const std::uint32_t nobody = 0;
-      write_at(offsetof(ductile_page, slots) + i * sizeof slot, &nobody, sizeof nobody);
-      continue;
-    }
+    // It is left as it is: meanwhile it may be another's, who has taken it over.
+    if (pid <= 0 || has_ended(pid)) continue;
     const std::uint64_t after = slot.seen_ns - std::min(slot.seen_ns, changed_ns_);
     found.push_back({.pid = pid, .seen = slot.seen, .seen_s = static_cast<double>(after) * 1e-9});
   }

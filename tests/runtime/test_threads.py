@@ -5,11 +5,13 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import statistics
 import stat
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -345,3 +347,28 @@ def test_orders_that_do_not_fit_are_refused(start):
     assert job.order(do="suspend")["ok"] is False
     job.order(do="stop")
     job.finish()
+
+
+def test_a_resize_that_the_kernel_refuses_is_no_resize():
+    """A program with another user's rights: who started it may not say where it runs."""
+    if os.geteuid() != 0 or CORES < 2:
+        pytest.skip("needs root, and two cores")
+    cores = sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o777)
+        if os.statvfs(folder).f_flag & os.ST_NOSUID:
+            pytest.skip("files of this file system give no rights")
+        program = folder / "sleep"
+        shutil.copy("/bin/sleep", program)
+        program.chmod(0o4755)
+        report = folder / "report"
+        done = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", PROGRAM, "run", "--kind", "threads", "-n", "2",
+             "--script", "t=0.5:1", "--report", str(report), "--", str(program), "2"], capture_output=True, text=True,
+            timeout=PATIENCE, env=dict(os.environ, TMPDIR=name, DUCTILE_TEST=name))
+        events = [json.loads(line) for line in report.read_text().splitlines()]
+    aborted = next(event for event in events if event["event"] == "aborted")
+    assert "Operation not permitted" in aborted["error"], done.stderr
+    assert aborted["size"] == 2 and aborted["cpus"] == ",".join(map(str, cores)).replace("0,1", "0-1")
+    assert events[-1]["event"] == "ended" and events[-1]["resizes"] == 0
