@@ -382,7 +382,24 @@ DUCTILE_EXPORT int ductile_init_checked(int* argc, char*** argv, int version, co
   return self.must_join ? DUCTILE_JOINING : DUCTILE_FRESH;
 }
 
+DUCTILE_EXPORT int ductile_init_binding(int version) {
+  const std::string own = DUCTILE_BUILT_FOR;
+  const std::string other = own == "mpich" ? "openmpi" : "mpich";
+  // Only that one has it.
+  const char* const symbol = other == "openmpi" ? "ompi_mpi_comm_world" : "MPII_Comm_get_attr";
+  if (dlsym(RTLD_DEFAULT, symbol) != nullptr) {
+    ductile::give_up("this program has " + ductile::full_name(other) +
+                     " but is linked with libductile-app-" + own +
+                     "; link it with libductile-app-" + other);
+  }
+  return ductile_init_checked(nullptr, nullptr, version, DUCTILE_BUILT_FOR);
+}
+
+DUCTILE_EXPORT const char* ductile_mpi(void) { return DUCTILE_BUILT_FOR; }
+
 DUCTILE_EXPORT MPI_Comm ductile_comm(void) { return MPI_COMM_WORLD; }
+
+DUCTILE_EXPORT MPI_Fint ductile_comm_fortran(void) { return MPI_Comm_c2f(MPI_COMM_WORLD); }
 
 DUCTILE_EXPORT int ductile_generation(void) { return app().generation; }
 

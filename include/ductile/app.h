@@ -156,6 +156,20 @@ int ductile_offer(void);
  * DUCTILE_LEAVE, too, but the resize is over only when the old processes have ended. */
 int ductile_finalize(void);
 
+/* ---- For bindings to other languages ----
+ *
+ * ductile_app.f90 and ductile_app.py have all of the above; who binds another language begins with these. */
+
+/* ductile_init(NULL, NULL) for who was not compiled with mpi.h, and so has whichever MPI he is linked with.
+ * `version`: the DUCTILE_APP_VERSION that he knows. Two MPIs in one process end it with a message. */
+int ductile_init_binding(int version);
+
+/* The MPI of this library: "mpich" or "openmpi". */
+const char *ductile_mpi(void);
+
+/* ductile_comm() as Fortran has it. */
+MPI_Fint ductile_comm_fortran(void);
+
 #ifdef __cplusplus
 }
 #endif
