@@ -2,9 +2,11 @@
 
 import json
 import os
+import pathlib
 import subprocess
 
 from conftest import EXAMPLES, ROOT, example, mpiexec, run
+from languages import PYTHON, mpi_of_python
 
 JACOBI = ROOT / "examples" / "jacobi" / "jacobi.c"
 PLATE = (40, 40, 50)
@@ -45,6 +47,9 @@ def test_installed_library(mpi, start, tmp_path, monkeypatch):
     call("cc", HALF, "-o", by_pkg_config / "half", f"-L{folder.parent}", "-Wl,--no-as-needed",
          f"-lductile-measure-{mpi}", *flags)
 
+    fortran = call("pkg-config", "--variable=fortran", f"ductile-app-{mpi}", env=environment).strip()
+    assert "module ductile_app" in pathlib.Path(fortran).read_text()
+
     by_cmake.mkdir()
     (by_cmake / "CMakeLists.txt").write_text(
         CMAKE.replace("@mpi@", mpi).replace("@jacobi@", str(JACOBI)).replace("@heat@", str(HEAT)))
@@ -70,6 +75,15 @@ def test_installed_library(mpi, start, tmp_path, monkeypatch):
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     events = [json.loads(line) for line in report.read_text().splitlines()]
     assert sum(event.get("in_mpi", 0) for event in events) > 0
+
+
+def test_installed_module_for_python(tmp_path):
+    mpi_of_python()
+    call("cmake", "--install", EXAMPLES.parent, "--component", "runtime", "--prefix", tmp_path)
+    module = next(tmp_path.rglob("ductile_app.py"))
+    found = call(PYTHON, "-c", "import ductile_app; print(ductile_app._libductile()._name)",
+                 env=dict(os.environ, PYTHONPATH=str(module.parent)))
+    assert pathlib.Path(found.strip()).resolve().is_relative_to(tmp_path.resolve())
 
 
 def test_installed_library_of_threads(tmp_path):
