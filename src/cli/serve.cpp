@@ -142,6 +142,11 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
       "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
       ->type_name("RULES");
   add(
+      "--placement", &ServeSettings::placement,
+      +[](const Text& how) { return std::optional(parse_placement(how)); },
+      "which nodes starts and growths take, and shrinks keep, as `simulate --placement` [first]")
+      ->type_name("first|contiguous|compact|spread");
+  add(
       "--power-cap", &ServeSettings::power_cap,
       +[](const Text& watts) {
         const Place place{.field = "--power-cap"};

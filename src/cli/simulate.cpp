@@ -870,7 +870,7 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   const bool any_switches =
       !options.switches.empty() || !options.settings.platform.switches.empty();
   const Placement placement = options.settings.rules.placement;
-  if (!any_switches && (placement == Placement::compact || placement == Placement::spread)) {
+  if (!any_switches && needs_switches(placement)) {
     throw InputError({.field = "--placement"},
                      fmt::format("there are no switches to be {} on",
                                  kPlacementWords.at(static_cast<std::size_t>(placement))),

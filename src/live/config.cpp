@@ -147,6 +147,8 @@ constexpr Setting kSettings[] = {
      [](const Value& v, ServeSettings& s) {
        s.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
      }},
+    {"placement",
+     [](const Value& v, ServeSettings& s) { s.placement = v.parsed(parse_placement); }},
     {"power_cap_w", [](const Value& v, ServeSettings& s) { s.power_cap = v.power_cap(); }},
     {"corridor", [](const Value& v, ServeSettings& s) { s.corridor = v.corridor(); }},
     {"estimates", [](const Value& v, ServeSettings& s) { s.predicts = v.parsed(parse_predicts); }},
@@ -208,6 +210,12 @@ void read_configuration(const std::string& path, const Registry& registry,
 bool parse_predicts(const std::string& text) {
   if (text == "requested" || text == "predicted") return text == "predicted";
   throw InputError("there are no estimates '" + text + "'", "use requested or predicted");
+}
+
+Placement parse_placement(const std::string& text) {
+  if (const auto how = from_word<Placement>(kPlacementWords, text)) return *how;
+  throw InputError(fmt::format("'{}' is no placement", text),
+                   "write first, contiguous, compact or spread");
 }
 
 Models parse_models(const std::string& text) {

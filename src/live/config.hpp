@@ -8,6 +8,7 @@
 #include "model/platform.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/fair_share.hpp"
+#include "scheduling/placement.hpp"
 
 namespace ductile {
 
@@ -25,6 +26,8 @@ void check_watts_from(const std::string& pattern);
 
 /// "requested" or "predicted"; throws InputError.
 bool parse_predicts(const std::string& text);
+/// A word of `kPlacementWords`; throws InputError.
+Placement parse_placement(const std::string& text);
 /// A word of `kModelsWords`; throws InputError.
 Models parse_models(const std::string& text);
 

@@ -142,6 +142,19 @@ Submission Controller::submission_of(JobId id) const {
   return submission_from_json(Json::parse(journal_.submission(jobs_.at(id).row.number)));
 }
 
+namespace {
+
+/// InputError if it cannot be kept.
+void check_placement(Placement how, const Platform& platform) {
+  if (!platform.switches.empty() || !needs_switches(how)) return;
+  throw InputError({.field = "--placement"},
+                   fmt::format("there are no switches to be {} on",
+                               kPlacementWords.at(static_cast<std::size_t>(how))),
+                   "write [[switch]] in --platform FILE");
+}
+
+}  // namespace
+
 /// A new one, or the one that the journal has.
 Core Controller::make_core() {
   Rules rules;
@@ -150,6 +163,7 @@ Core Controller::make_core() {
   rules.counted_refusals = 7;  // up to 64 times `retry`
   rules.reservations_per_plan = kReservationsPerPlan;
   rules.fairness = settings_.fairness.value_or(Fairness{});
+  rules.placement = settings_.placement.value_or(Placement::first);
   const bool is_lost = world_.reach() == World::Reach::lost;
   if (is_lost && journal_.is_new()) {
     throw InputError("the cluster is out of reach, and nothing is known of it",
@@ -165,6 +179,7 @@ Core Controller::make_core() {
   check_power_from(settings_.power_from);
   if (there && settings_.power_cap) check_power_cap(*settings_.power_cap, there->platform);
   if (there && settings_.corridor) check_corridor(*settings_.corridor, there->platform);
+  if (there) check_placement(rules.placement, there->platform);
   if (journal_.is_new()) {
     // Before anything is written, so that a policy that cannot be leaves no trace.
     Core core(there->platform, there->capabilities, rules, policy_->traits);
@@ -184,6 +199,11 @@ Core Controller::make_core() {
     throw InputError(
         fmt::format("the folder '{}' has other rules of fairness, and keeps them", settings_.state),
         "leave out --fairness, or give another folder with --state");
+  }
+  if (settings_.placement && *settings_.placement != recovered.core.state().rules.placement) {
+    throw InputError(
+        fmt::format("the folder '{}' has another placement, and keeps it", settings_.state),
+        "leave out --placement, or give another folder with --state");
   }
   journal_.go_on_restored();
   journal_.go_on(recovered.useless);
@@ -1303,12 +1323,12 @@ void Controller::reload() {
     next.program = settings_.program;
     const Platform& had = settings_.platform;
     if (next.platform != had || next.state != settings_.state || next.socket != settings_.socket ||
-        next.fairness != settings_.fairness || next.cgroups != settings_.cgroups ||
-        next.metrics != settings_.metrics || next.listen != settings_.listen ||
-        next.munge_socket != settings_.munge_socket ||
+        next.fairness != settings_.fairness || next.placement != settings_.placement ||
+        next.cgroups != settings_.cgroups || next.metrics != settings_.metrics ||
+        next.listen != settings_.listen || next.munge_socket != settings_.munge_socket ||
         next.max_processes_per_node != settings_.max_processes_per_node) {
       throw InputError(
-          "nodes, fairness, state, socket, metrics, listen, munge_socket, cgroups and "
+          "nodes, fairness, placement, state, socket, metrics, listen, munge_socket, cgroups and "
           "max_processes_per_node stay while it serves",
           "end it, and start it again");
     }

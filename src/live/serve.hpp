@@ -15,6 +15,7 @@
 #include "model/platform.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/fair_share.hpp"
+#include "scheduling/placement.hpp"
 #include "simulation/simulation.hpp"
 
 namespace ductile {
@@ -50,6 +51,8 @@ struct ServeSettings {
   std::vector<UserShare> shares{};
   /// Of a new state; one that is taken up keeps its own.
   std::optional<Fairness> fairness{};
+  /// Which nodes jobs get; the same.
+  std::optional<Placement> placement{};
   /// What the machine may draw. Nothing: as it was, and any at first. What operators have said
   /// since (`ductile power`) stays until another one is told here.
   std::optional<SaidPowerCap> power_cap{};

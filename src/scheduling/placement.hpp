@@ -28,6 +28,11 @@ enum class Placement : std::uint8_t {
 constexpr std::array<std::string_view, 4> kPlacementWords{"first", "contiguous", "compact",
                                                           "spread"};
 
+/// Does it go by the switches of the network?
+constexpr bool needs_switches(Placement how) {
+  return how == Placement::compact || how == Placement::spread;
+}
+
 /// Nodes from which a placement other than `first` chooses. Giving and taking cost about the
 /// intervals, nodes or switches that are given, taken or looked at, times a logarithm, however many
 /// others there are.

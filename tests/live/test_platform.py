@@ -198,3 +198,25 @@ def test_the_file_is_looked_at_as_a_whole(platform, cluster):
     c.arguments[at:at + 2] = ["--config", str(c.folder / "serve.toml")]
     c.start()
     assert json.loads(c.run("nodes", "--json").stdout)["nodes"][5]["class"] == "big"
+
+
+def test_placement(cluster, tmp_path):
+    """Which nodes jobs get is as the simulator's: the lowest two that are idle are not beside each other."""
+    c = cluster("6x1", "easy", "--placement", "contiguous")
+    patient = c.script(PATIENT)
+    jobs = [c.submit("-N", nodes, patient) for nodes in (1, 1, 2)]
+    for job, nodes in zip(jobs, (1, 1, 2)):
+        c.wait_for_size(job, nodes)
+    middle = next(job for job in jobs if c.queue()[job]["nodelist"] == "1")
+    c.run("cancel", middle)
+    c.wait_for_end(middle)
+    assert c.wait_for_size(c.submit("-N", 2, patient), 2)["nodelist"] == "4-5"
+    c.stop()
+    state = ["--state", c.state, "--local", "6x1"]
+    refused = c.run("serve", *state, "--placement", "first", code=2).stderr
+    assert "has another placement, and keeps it; leave out --placement" in refused
+    refused = c.run("serve", "--local", "6x1", "--state", tmp_path / "other", "--placement", "compact", code=2).stderr
+    assert "--placement: there are no switches to be compact on; write [[switch]] in --platform FILE" in refused
+    assert "is no placement" in c.run("serve", *state, "--placement", "best", code=2).stderr
+    c.start()  # it keeps its own
+    assert len(c.queue()) == 3
