@@ -1,0 +1,15 @@
+// Where HTTP is answered.
+#pragma once
+
+#include <string>
+
+#include "job/socket.hpp"
+
+namespace ductile {
+
+/// Throws InputError if it is not "HOST:PORT", "PORT" of this machine alone, or "unix:PATH".
+void check_http_address(const std::string& address);
+/// Listens there. Throws InputError.
+Descriptor listen_for_http(const std::string& address);
+
+}  // namespace ductile
