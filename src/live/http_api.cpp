@@ -145,6 +145,10 @@ bool HttpApi::check(const HttpRequest& request) {
     throw HttpError(403, "this token is for reading",
                     "send the other one, in the file that ends with .write");
   }
+  if (call.route->path == "/jobs" && geteuid() == 0) {
+    throw HttpError(403, "root submits no jobs by HTTP, for they would be root's",
+                    "use `ductile submit`, or a `ductile http` of your own");
+  }
   const std::string_view type = request.field("content-type");
   if (!call.route->body.is_null() && type.substr(0, type.find(';')) != "application/json") {
     throw HttpError(415, "the body is no JSON", "send Content-Type: application/json");

@@ -7,7 +7,8 @@
 
 namespace ductile {
 
-/// Throws InputError if it is not "HOST:PORT", "PORT" of this machine alone, or "unix:PATH".
+/// Throws InputError if it is not "HOST:PORT", "PORT" of this machine alone (0: a free
+/// one), or "unix:PATH".
 void check_http_address(const std::string& address);
 /// Listens there. Throws InputError.
 Descriptor listen_for_http(const std::string& address);
