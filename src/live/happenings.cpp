@@ -196,6 +196,10 @@ Json Happenings::allocations_of(std::uint64_t job) const {
     if (record.kind == 'D') {
       const Decision decision = decision_from_record(record.text);
       if (decision.kind == Decision::Kind::start) hold(record.closed, decision.after);
+      // While it is resized it has what it had, and what it will have.
+      if (decision.kind == Decision::Kind::resize) {
+        hold(record.closed, {.nodes = united(now.nodes, decision.after.nodes)});
+      }
       decided[decision.id] = decision.after;
     }
     if (record.kind != 'E') return;

@@ -47,9 +47,7 @@ HttpChild::HttpChild(const ServeSettings& settings)
   }
   listener_ = listen_for_http(settings.http);
   start();
-  const bool is_unix = settings.http.starts_with("unix:");
-  spdlog::info("answering HTTP at {}; its token is in {}",
-               is_unix ? settings.http : "http://" + local_address(listener_), files.read);
+  spdlog::info("answering HTTP at {}; its token is in {}", http_address(listener_), files.read);
 }
 
 HttpChild::~HttpChild() {

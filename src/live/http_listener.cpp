@@ -27,6 +27,11 @@ void check_http_address(const std::string& address) {
   tcp_address(address);
 }
 
+std::string http_address(const Descriptor& listener) {
+  const std::string address = local_address(listener);
+  return address.starts_with(kUnix) ? address : "http://" + address;
+}
+
 Descriptor listen_for_http(const std::string& address) {
   if (address.starts_with(kUnix)) return listen_unix(address.substr(kUnix.size()));
   const auto [host, port] = tcp_address(address);

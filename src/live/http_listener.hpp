@@ -12,5 +12,7 @@ namespace ductile {
 void check_http_address(const std::string& address);
 /// Listens there. Throws InputError.
 Descriptor listen_for_http(const std::string& address);
+/// For people: "http://127.0.0.1:9482", or "unix:PATH".
+std::string http_address(const Descriptor& listener);
 
 }  // namespace ductile

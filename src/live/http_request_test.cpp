@@ -80,8 +80,8 @@ TEST(HttpRequest, KnowsPlacesInJournals) {
   EXPECT_EQ(to_text(at), "0123456789abcdef.17");
   EXPECT_EQ(parse_event_position(to_text(at)), at);
   for (const char* const text :
-       {"", "17", "0123456789abcdef", "0123456789abcdef.", "0123456789abcdeF.1", "0123456789abcdef.-1",
-        "0123456789abcdef.18446744073709551615", "0123456789abcdef.1 "}) {
+       {"", "17", "0123456789abcdef", "0123456789abcdef.", "0123456789abcdeF.1",
+        "0123456789abcdef.-1", "0123456789abcdef.18446744073709551615", "0123456789abcdef.1 "}) {
     EXPECT_FALSE(parse_event_position(text)) << text;
   }
 }

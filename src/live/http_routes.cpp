@@ -375,6 +375,8 @@ std::vector<HttpRoute> make_routes() {
        P{kBefore, kLimit}, type_of("Page"), nullptr, happenings<Happenings::Kind::resizes>},
       {"GET", "/outages", "nodes that went and came back, the newest first", P{kBefore, kLimit},
        type_of("Page"), nullptr, happenings<Happenings::Kind::outages>},
+      {"GET", "/happenings", "all that has happened, the newest first", P{kBefore, kLimit},
+       type_of("Page"), nullptr, happenings<Happenings::Kind::any>},
       {"GET", "/power", "what the machine draws, as believed and as measured", P{},
        object("cap_w:n? reserved_w:n? idle_w:n jobs_w:n promised_w:n? free_w:n? drawn_w:n "
               "measured_w:n measured_jobs:[MeasuredJob] corridor:Corridor |warning:s"),

@@ -129,10 +129,8 @@ void HttpServer::add_to(Poller& poller) {
   for (const auto& owned : connections_) {
     Connection* const connection = owned.get();
     if (connection->is_closed()) continue;
-    // Also of one that waits it is noticed when it goes.
     short events = connection->is_flushed() ? short{0} : short{POLLOUT};
     if (connection->reads()) events = static_cast<short>(events | POLLIN);
-    if (connection->is_waiting) events = static_cast<short>(events | POLLRDHUP);
     poller.add(connection->socket, events, [this, connection] {
       flush(*connection);
       read(*connection);
@@ -177,7 +175,8 @@ void HttpServer::read(Connection& connection) {
   if (connection.is_closed()) return;
   std::array<char, 16384> bytes;
   if (!connection.reads()) {
-    // It may have gone. What it says meanwhile waits in the socket.
+    // It may have gone, which is told though nobody waits for that. What it says meanwhile waits in
+    // the socket, as does its word that it says no more.
     const ssize_t got = recv(connection.socket.get(), bytes.data(), 1, MSG_PEEK | MSG_DONTWAIT);
     if (got < 0 && errno != EAGAIN && errno != EINTR) forget(connection);
     if (got == 0 && connection.is_waiting) forget(connection);

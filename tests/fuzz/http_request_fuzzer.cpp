@@ -1,5 +1,6 @@
-// What may come by a connection of HTTP: any bytes, whole and in pieces, which are the same requests
-// both ways, or the same error; and what of these is read further: hosts, tokens, places in a journal.
+// What may come by a connection of HTTP: any bytes, whole and in pieces, which are the same
+// requests both ways, or the same error; and what of these is read further: hosts, tokens, places
+// in a journal.
 //
 // Readers: src/live/http_request.cpp
 #include <cstddef>
@@ -46,7 +47,8 @@ std::vector<std::string> requests_in(std::string_view bytes, std::size_t piece) 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   // What is too long is noticed as soon as that is known.
-  if (size < HttpReader::kMostHead && requests_in(bytes, size) != requests_in(bytes, 3)) std::abort();
+  if (size < HttpReader::kMostHead && requests_in(bytes, size) != requests_in(bytes, 3))
+    std::abort();
   requests_in(bytes, size == 0 ? 1 : size);
   if (const auto text = decoded(bytes, true); text && text->size() > size) std::abort();
   is_name_of_this_host(bytes, "host");

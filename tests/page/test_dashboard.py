@@ -74,12 +74,15 @@ def test_the_dashboard(shown, tmp_path):
     case = {"chromium": CHROMIUM, "screenshots": str(SCREENSHOTS), "address": address,
             "token": (c.state / "http-token").read_text().strip(),
             "writeToken": (c.state / "http-token.write").read_text().strip(),
-            "malleable": malleable, "sizes": [3, 1, 2], "waiting": waiting, "http": child_of(c.server.pid)}
+            "malleable": malleable, "sizes": [3, 1, 2], "waiting": waiting, "http": child_of(c.server.pid),
+            "server": c.server.pid}
     (tmp_path / "case.json").write_text(json.dumps(case))
     done = subprocess.run(["node", str(WEB / "test/dashboard.mjs"), str(tmp_path / "case.json")], text=True,
                           capture_output=True, timeout=4 * PATIENCE)
     print(done.stdout)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    c.server.wait()
     assert "what answers HTTP has ended (signal 9)" in c.log.read_text()
+    c.start()
     (c.folder / "done").touch()
     assert c.wait_for_end(malleable)[0]["state"] == "COMPLETED"

@@ -25,6 +25,10 @@ const MOST_EVENTS = 100;
 
 const page = document.getElementById("page")!;
 
+interface Page {
+  rows: Happening[];
+}
+
 function kept(): string {
   try {
     return sessionStorage.getItem(KEY) ?? "";
@@ -241,7 +245,7 @@ class Dashboard {
   private readonly happened = new Rows(
     "What happened, the newest first",
     ["Time", "Job", "What"],
-    "Nothing has happened since this page was opened.",
+    "Nothing has happened.",
   );
   private readonly more = el("p", { class: "soft" });
   private readonly moreWaiting = el("p", { class: "soft" });
@@ -258,6 +262,7 @@ class Dashboard {
   private wants = false;
   private timer = 0;
   private isHeard = false;
+  private isKnown = false; // what happened before
 
   constructor(
     token: string,
@@ -275,7 +280,10 @@ class Dashboard {
           { class: "toolbar" },
           select(
             "The last",
-            ["1", "3", "6", "12", "24", "72"].map((h) => [h, h === "1" ? "hour" : `${h} hours`]),
+            ["0.25", "1", "3", "6", "12", "24", "72"].map((h) => [
+              h,
+              h === "0.25" ? "15 minutes" : h === "1" ? "hour" : `${h} hours`,
+            ]),
             this.hours,
             (hours) => {
               this.hours = hours;
@@ -346,15 +354,22 @@ class Dashboard {
     this.isLooking = true;
     this.wants = false;
     try {
-      const [cluster, queue, jobs, nodes, power, allocations, resizes, gone] = await Promise.all([
-        this.live.get<Cluster>("/cluster"),
+      const cluster = await this.live.get<Cluster>("/cluster");
+      const ofJournal = <T>(path: string, none: T) =>
+        cluster.can_see_journal ? this.live.get<T>(path) : Promise.resolve(none);
+      const [queue, jobs, nodes, power, allocations, resizes, gone, happened] = await Promise.all([
         this.live.get<{ jobs: WaitingJob[]; next: number | null }>(`/queue?limit=${MOST_ROWS}`),
         this.live.get<{ jobs: Job[]; next: number | null }>(`/jobs?limit=${MOST_ROWS}`),
         this.live.get<{ nodes: Node[] }>("/nodes"),
         this.live.get<Power>("/power"),
-        this.live.get<Allocations>(`/allocations?hours=${this.hours}`),
-        this.live.get<{ rows: Happening[] }>("/resizes?limit=40"),
-        this.live.get<{ rows: Happening[] }>("/outages?limit=500"),
+        ofJournal<Allocations>(`/allocations?hours=${this.hours}`, {
+          now_s: cluster.now_s,
+          since_s: cluster.now_s - 3600 * Number(this.hours),
+          allocations: [],
+        }),
+        ofJournal<Page>("/resizes?limit=40", { rows: [] }),
+        ofJournal<Page>("/outages?limit=500", { rows: [] }),
+        ofJournal<Page>(`/happenings?limit=${this.isKnown ? 1 : MOST_EVENTS}`, { rows: [] }),
       ]);
       if (this.ended.signal.aborted) return;
       this.now_s = cluster.now_s;
@@ -362,6 +377,8 @@ class Dashboard {
       this.chart.show(allocations, nodes.nodes, gone.rows);
       this.showNodes(nodes.nodes);
       this.showJobs(jobs, queue, cluster);
+      if (!this.isKnown) this.take(happened.rows);
+      this.isKnown = true;
       this.lately = resizes.rows;
       this.showEvents();
       this.showPower(power);
@@ -376,14 +393,21 @@ class Dashboard {
     this.soon(pause);
   }
 
+  /** They may be known, and come in any order. */
+  private take(events: Happening[]): void {
+    const known = new Set(this.events.map((its) => its.record));
+    this.events = [...events.filter((its) => !known.has(its.record)), ...this.events]
+      .sort((a, b) => b.record - a.record)
+      .slice(0, MOST_EVENTS);
+  }
+
   private async listen(): Promise<void> {
     for (let pause = 1000; !this.ended.signal.aborted; pause = Math.min(2 * pause, 30000)) {
       try {
         await this.live.listen(
           this.ended.signal,
           (event) => {
-            this.events.unshift(event);
-            this.events.length = Math.min(this.events.length, MOST_EVENTS);
+            this.take([event]);
             this.showEvents();
             this.soon(PAUSE_MS / 4);
           },

@@ -37,6 +37,7 @@ export interface Cluster {
   policy: string;
   lost_since_s: number | null;
   lacks: string | null;
+  can_see_journal: boolean;
   nodes: { total: number; idle: number; allocated: number; other: number };
   jobs: { running: number; waiting: number };
 }

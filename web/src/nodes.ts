@@ -19,7 +19,7 @@ export function clock(time_s: number, withSeconds = false): string {
 
 /** How far apart, in seconds, so that so many fit. */
 export function tickStep(span_s: number, most: number): number {
-  const steps = [60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+  const steps = [15, 60, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
   return steps.find((step) => span_s / step <= most) ?? 86400;
 }
 
@@ -54,7 +54,14 @@ export class NodesChart {
     const row = Math.min(26, Math.max(1, Math.floor(520 / count)));
     const height = Math.max(60, row * count);
     const each = height / count;
-    const [t0, t1] = [data.since_s, data.now_s];
+    const t1 = data.now_s;
+    // Where nothing was before there is nothing to be seen.
+    const first = Math.min(
+      t1,
+      ...data.allocations.map((held) => held.from_s),
+      ...this.outages.map((row) => row.time_s),
+    );
+    const t0 = Math.max(data.since_s, Math.min(first - 0.02 * (t1 - first), t1 - 60));
     const inner = this.width - LEFT - STATE - 3;
     const x = (time_s: number) => LEFT + ((time_s - t0) / (t1 - t0)) * inner;
     const y = (node: number) => TOP + node * each;
@@ -67,17 +74,17 @@ export class NodesChart {
     const place = (
       from_s: number,
       to_s: number,
-      first: number,
-      last: number,
+      top: number,
+      bottom: number,
       colour: string,
       kind: string,
     ) => {
       const [left, right] = [x(Math.max(from_s, t0)), x(Math.min(to_s, t1))];
       const rect = svg("rect", {
         x: left,
-        y: y(first) + (each > 4 ? 0.5 : 0),
+        y: y(top) + (each > 4 ? 0.5 : 0),
         width: Math.max(right - left, 1),
-        height: (last - first + 1) * each - (each > 4 ? 1 : 0),
+        height: (bottom - top + 1) * each - (each > 4 ? 1 : 0),
         class: kind,
       });
       rect.style.fill = `var(--${colour})`;
@@ -95,18 +102,18 @@ export class NodesChart {
           svg(
             "text",
             { x: x(t), y: TOP + height + 15, "text-anchor": "middle", class: "tick" },
-            clock(t),
+            clock(t, step < 60),
           ),
         );
     }
     for (const held of data.allocations) {
       if ((held.to_s ?? t1) < t0) continue;
-      for (const [first, last] of parts(held.nodelist)) {
+      for (const [top, bottom] of parts(held.nodelist)) {
         const { rect, left, right } = place(
           held.from_s,
           held.to_s ?? t1,
-          first,
-          last,
+          top,
+          bottom,
           `hue${hue(held.job)}`,
           held.to_s === null ? "bar now" : "bar",
         );
@@ -119,13 +126,13 @@ export class NodesChart {
         );
         rect.addEventListener("click", () => this.choose(held.job));
         const text = String(held.job);
-        if (right - left > 8 * text.length + 8 && (last - first + 1) * each > 13)
+        if (right - left > 8 * text.length + 8 && (bottom - top + 1) * each > 13)
           picture.append(
             svg(
               "text",
               {
                 x: Math.max(left, LEFT) + 4,
-                y: y((first + last + 1) / 2) + 4,
+                y: y((top + bottom + 1) / 2) + 4,
                 class: "in-bar",
               },
               text,

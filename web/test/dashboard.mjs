@@ -3,7 +3,7 @@
 //   node web/test/dashboard.mjs CASE.json
 //
 // CASE: {"chromium", "screenshots", "address", "token", "writeToken", "malleable": JOB, "sizes": [A, B],
-// "waiting": JOB, "http": PID}. Exit code 1 with a line for each thing that is wrong.
+// "waiting": JOB, "http": PID, "server": PID}. Exit code 1 with a line for each thing that is wrong.
 import { mkdirSync, readFileSync } from "node:fs";
 import { cutOff, launch, overlaps, violations } from "./looks.mjs";
 
@@ -157,8 +157,20 @@ async function live() {
   // What answers HTTP dies, and another one comes: nothing is to be done.
   mayFail = true;
   process.kill(test.http, "SIGKILL");
-  await page.waitForSelector(".status.bad");
+  await resize(test.sizes[0]);
+  await page.waitForFunction(
+    ([job, size]) => {
+      const row = document.querySelector(`#running [data-job="run-${job}"]`)?.closest("tr");
+      return row?.querySelector("[data-name=Nodes]")?.textContent.startsWith(`${size} `);
+    },
+    [test.malleable, test.sizes[0]],
+  );
   await page.waitForSelector(".status:not(.bad):has-text('Live.')");
+  // The controller dies, too: what was seen last stays, and the page says of when it is.
+  process.kill(test.server, "SIGKILL");
+  await page.waitForSelector(".status.bad:has-text('is of')");
+  if ((await page.locator(`#running [data-job="run-${test.malleable}"]`).count()) !== 1)
+    fail("what was known is gone");
   mayFail = false;
   await page.context().close();
 }
