@@ -312,7 +312,8 @@ Json body_of(const HttpCall& call) {
 
 std::vector<Json> to_submit(const HttpCall& call) {
   Json request{{"do", "submit"}};
-  for (const auto& [name, value] : body_of(call).items()) {
+  const Json body = body_of(call);
+  for (const auto& [name, value] : body.items()) {
     if (name != "job" && name != "key") {
       throw HttpError(400, "there is no field '" + name + "'",
                       "send \"job\", and \"key\" if it may come twice");

@@ -42,11 +42,14 @@ async function enter(page, token) {
 const ready = (page) => page.waitForSelector("html[data-ready=yes]");
 
 async function resize(nodes) {
-  const response = await fetch(`${test.address}/api/v1/jobs/${test.malleable}/resize`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${test.writeToken}`, "Content-Type": "application/json" },
-    body: JSON.stringify({ nodes }),
-  });
+  const order = () =>
+    fetch(`${test.address}/api/v1/jobs/${test.malleable}/resize`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${test.writeToken}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ nodes }),
+    });
+  // An old connection may have gone with the one that was killed.
+  const response = await order().catch((error) => (mayFail ? order() : Promise.reject(error)));
   if (!response.ok) fail(`resize: ${response.status} ${await response.text()}`);
 }
 
