@@ -1,5 +1,8 @@
 #include "live/http_request.hpp"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace ductile {

@@ -261,11 +261,11 @@ Json allocations(const HttpCall& call, const Sources& sources) {
   return {{"now_s", call.now_s}, {"since_s", begin}, {"allocations", std::move(rows)}};
 }
 
-template <Happenings::Kind kind>
+template <Happenings::Kind Which>
 Json happenings(const HttpCall& call, const Sources& sources) {
   const std::uint64_t before = count(call, "before", kAnyRecord, kAnyRecord);
   const std::uint64_t limit = count(call, "limit", 100, kMostHappenings);
-  Happenings::Page page = Happenings(sources.journal).before(before, limit, kind);
+  Happenings::Page page = Happenings(sources.journal).before(before, limit, Which);
   return {{"rows", std::move(page.rows)}, {"next", page.next == 0 ? Json() : Json(page.next)}};
 }
 
