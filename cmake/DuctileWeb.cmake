@@ -1,4 +1,4 @@
-# The report page: its sources in web/ are bundled by esbuild and become a source of the program.
+# The report page and the dashboard: their sources in web/ are bundled by esbuild and become a source of the program.
 
 # ductile_page(TARGET): the target has what src/report/page_bundle.hpp declares.
 function(ductile_page target)
@@ -12,11 +12,12 @@ function(ductile_page target)
   set(bundle "${folder}/page_bundle.cpp")
   add_custom_command(
     OUTPUT "${bundle}"
-    COMMAND "${DUCTILE_ESBUILD}" "${web}/src/page.ts" "${web}/src/page.css" --bundle --minify
+    COMMAND "${DUCTILE_ESBUILD}" "${web}/src/page.ts" "${web}/src/page.css"
+            "${web}/src/dashboard.ts" "${web}/src/dashboard.css" --bundle --minify
             --format=iife --target=es2020 --charset=utf8 --log-level=warning "--outdir=${folder}"
     COMMAND "${CMAKE_COMMAND}" -D "folder=${folder}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake"
     DEPENDS ${sources} "${web}/package-lock.json" "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake"
-    COMMENT "Bundling the report page" VERBATIM)
+    COMMENT "Bundling the pages" VERBATIM)
   target_sources(${target} PRIVATE "${bundle}")
   set_source_files_properties("${bundle}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

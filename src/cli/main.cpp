@@ -7,6 +7,7 @@
 #include "cli/completion.hpp"
 #include "cli/explain.hpp"
 #include "cli/history.hpp"
+#include "cli/http.hpp"
 #include "cli/nodes.hpp"
 #include "cli/orders.hpp"
 #include "cli/policies.hpp"
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
     ductile::add_replay_command(app, simulated);
     ductile::add_run_command(app);
     ductile::add_serve_command(app, registry);
+    ductile::add_http_command(app);
     ductile::add_submit_command(app);
     ductile::add_queue_command(app);
     ductile::add_nodes_command(app);

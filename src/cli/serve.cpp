@@ -16,6 +16,7 @@
 #include "cli/number_range.hpp"
 #include "live/client.hpp"
 #include "live/config.hpp"
+#include "live/http_listener.hpp"
 #include "live/metrics_server.hpp"
 #include "live/serve.hpp"
 #include "live/snapshots.hpp"
@@ -106,6 +107,13 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
           [member, value = parse(given)](ServeSettings& settings) { settings.*member = value; });
     };
     return command->add_option_function<Value>(name, set, help);
+  };
+  const auto flag = [&](const char* name, bool ServeSettings::*member, const char* help) {
+    const auto set = [options, member](std::int64_t count) {  // --flag=false is one less than none
+      options->given.push_back(
+          [member, is_set = count > 0](ServeSettings& settings) { settings.*member = is_set; });
+    };
+    return command->add_flag_function(name, set, help);
   };
   using Text = std::string;
   const auto text = +[](const Text& given) { return given; };
@@ -208,6 +216,22 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
       "where commands and jobs on other hosts find it: a numeric address; who comes shows by MUNGE "
       "who it is; PORT alone: of this machine")
       ->type_name("[HOST:]PORT");
+  add(
+      "--http", &ServeSettings::http,
+      +[](const Text& address) {
+        check_http_address(address);
+        return address;
+      },
+      "answer HTTP there: its state as JSON, and a page of it for browsers; PORT alone: of this "
+      "machine")
+      ->type_name("[HOST:]PORT|unix:PATH");
+  add("--http-token", &ServeSettings::http_token, text,
+      "file of the token by which clients of HTTP may ask, made if it is not there; http-token in "
+      "the "
+      "folder of the state if not given")
+      ->type_name("FILE");
+  flag("--http-write", &ServeSettings::http_write,
+       "clients of HTTP may change jobs, too, with another token: that in FILE.write");
   add("--munge-socket", &ServeSettings::munge_socket, text,
       "where munged listens, if not at the usual place");
   add(
@@ -227,13 +251,6 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
   add("--measure", &ServeSettings::measure, time,
       "where jobs are measured, seconds from one report of a job to the next [10]")
       ->check(NumberRange(0.5, 1e6));
-  const auto flag = [&](const char* name, bool ServeSettings::*member, const char* help) {
-    const auto set = [options, member](std::int64_t count) {  // --flag=false is one less than none
-      options->given.push_back(
-          [member, is_set = count > 0](ServeSettings& settings) { settings.*member = is_set; });
-    };
-    return command->add_flag_function(name, set, help);
-  };
   CLI::Option* const restored = flag(
       "--restored", &ServeSettings::restored,
       "the journal was put back, or is what is left of it: go on with it, though more was told "

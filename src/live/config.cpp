@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/members.hpp"
 #include "base/text.hpp"
+#include "live/http_listener.hpp"
 #include "live/metrics_server.hpp"
 #include "live/submission.hpp"
 #include "simulation/corridor.hpp"
@@ -157,6 +158,15 @@ constexpr Setting kSettings[] = {
     {"socket", [](const Value& v, ServeSettings& s) { s.socket = v.text(); }},
     {"metrics", [](const Value& v, ServeSettings& s) { s.metrics = v.checked(parse_address); }},
     {"listen", [](const Value& v, ServeSettings& s) { s.listen = v.checked(parse_address); }},
+    {"http",
+     [](const Value& v, ServeSettings& s) {
+       s.http = v.checked([](const std::string& address) {
+         check_http_address(address);
+         return address;
+       });
+     }},
+    {"http_token", [](const Value& v, ServeSettings& s) { s.http_token = v.text(); }},
+    {"http_write", [](const Value& v, ServeSettings& s) { s.http_write = v.flag(); }},
     {"munge_socket", [](const Value& v, ServeSettings& s) { s.munge_socket = v.text(); }},
     {"default_time",
      [](const Value& v, ServeSettings& s) { s.default_time = v.parsed(parse_limit); }},

@@ -1188,11 +1188,12 @@ Duration Controller::until_next() const {
   const Duration longest =
       clients_.empty() ? whole_seconds(30) : std::min(whole_seconds(30), settings_.idle / 2);
   const Time now = clock_.now();
-  const auto query = queries_.next();
-  if (query) {
-    next = std::min(next, now + std::max(std::chrono::duration_cast<Duration>(
-                                             *query - std::chrono::steady_clock::now()),
-                                         Duration{}));
+  for (const auto& at : {queries_.next(), http_ ? http_->next() : std::nullopt}) {
+    if (!at) continue;
+    next = std::min(
+        next,
+        now + std::max(std::chrono::duration_cast<Duration>(*at - std::chrono::steady_clock::now()),
+                       Duration{}));
   }
   return next <= now ? Duration{} : std::min(longest, next - now);
 }
@@ -1326,10 +1327,13 @@ void Controller::reload() {
         next.fairness != settings_.fairness || next.placement != settings_.placement ||
         next.cgroups != settings_.cgroups || next.metrics != settings_.metrics ||
         next.listen != settings_.listen || next.munge_socket != settings_.munge_socket ||
+        next.http != settings_.http || next.http_token != settings_.http_token ||
+        next.http_write != settings_.http_write ||
         next.max_processes_per_node != settings_.max_processes_per_node) {
       throw InputError(
-          "nodes, fairness, placement, state, socket, metrics, listen, munge_socket, cgroups and "
-          "max_processes_per_node stay while it serves",
+          "nodes, fairness, placement, state, socket, metrics, listen, munge_socket, http, "
+          "http_token, "
+          "http_write, cgroups and max_processes_per_node stay while it serves",
           "end it, and start it again");
     }
     check_power_from(next.power_from);
@@ -1416,6 +1420,7 @@ void Controller::begin() {
     tcp_door_ = std::make_unique<TcpDoor>(settings_.listen, settings_.munge_socket);
     spdlog::info("listening at {}", tcp_door_->address());
   }
+  if (!settings_.http.empty()) http_ = std::make_unique<HttpChild>(settings_);
   const Platform platform = machine();
   spdlog::info("serving {} nodes of {} cores under {} at {}", platform.nodes,
                platform.cores_per_node, settings_.policy, settings_.socket);
@@ -1471,6 +1476,7 @@ void Controller::turn(Duration most) {
   look_ahead();
   if (!is_lost_) snapshots_.look(core_, counts_, queries_);
   queries_.look();
+  if (http_) http_->look();
   forget_clients();
   if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_ && submitting_.empty()) {
     is_ended_ = std::ranges::all_of(clients_,
@@ -1479,6 +1485,7 @@ void Controller::turn(Duration most) {
 }
 
 void Controller::end() {
+  http_.reset();
   if (!is_lost_) snapshots_.make(core_, counts_);  // else an instant may be open
   unlink(settings_.socket.c_str());
   spdlog::info("ended; {}", jobs_.empty() ? "no job is left"

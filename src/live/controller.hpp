@@ -34,6 +34,7 @@
 #include "live/applications.hpp"
 #include "live/background_queries.hpp"
 #include "live/corridor_watch.hpp"
+#include "live/http_child.hpp"
 #include "live/job_registry.hpp"
 #include "live/journal.hpp"
 #include "live/metrics.hpp"
@@ -483,6 +484,7 @@ class Controller {
   NodeHealth health_{};
   std::map<std::uint32_t, std::string> node_reasons_{};  // why they have no more jobs
   std::unique_ptr<MetricsServer> metrics_server_{};
+  std::unique_ptr<HttpChild> http_{};
   Descriptor signals_{};
   Descriptor listener_{};
   std::unique_ptr<TcpDoor> tcp_door_{};

@@ -803,6 +803,42 @@ void Journal::each_record_of(std::uint64_t job,
   }
 }
 
+void Journal::each_record(std::uint64_t after, std::uint64_t last,
+                          const std::function<void(const Record&)>& read) const {
+  Record record;
+  try {
+    // The first ones may belong to a close before them.
+    Statement close(
+        *this,
+        "SELECT number, text FROM records WHERE number = (SELECT max(number) FROM records "
+        "WHERE kind = 'C' AND number <= ?) AND " +
+            whole("records"));
+    if (close.add(after).next()) {
+      record.close = static_cast<std::uint64_t>(close.number(0));
+      record.closed = closed_from_record(close.text(1)).at;
+    }
+    Statement rows(*this,
+                   "SELECT number, kind, text, job FROM records WHERE number > ? AND number <= ? "
+                   "AND kind IN ('E', 'C', 'D') AND " +
+                       whole("records") + " ORDER BY number");
+    rows.add(after).add(last);
+    while (rows.next()) {
+      record.number = static_cast<std::uint64_t>(rows.number(0));
+      record.kind = rows.text(1).front();
+      record.text = rows.text(2);
+      record.job = static_cast<std::uint64_t>(rows.number(3));
+      if (record.kind == 'C') {
+        record.close = record.number;
+        record.closed = closed_from_record(record.text).at;
+      } else {
+        read(record);
+      }
+    }
+  } catch (const RecordError& error) {
+    unreadable(error, record.number);
+  }
+}
+
 std::tuple<Platform, Capabilities, Rules> Journal::beginning() const {
   try {
     return {platform_from_record(head("platform")), capabilities_from_record(head("world")),

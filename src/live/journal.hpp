@@ -178,9 +178,15 @@ class Journal {
     std::uint64_t number = 0;
     char kind = 'E';
     std::string text{};
+    std::uint64_t job = 0;    // its number; 0: all, or none
     std::uint64_t close = 0;  // of other kinds than events: the number of the close,
     Time closed{};            // and its time
   };
+  /// Its id, and the number of its last record, as its file has them.
+  std::pair<std::string, std::uint64_t> here() const { return {head("id"), last_there()}; }
+  /// Events and decisions of all jobs, with numbers after the first one of these, up to the other.
+  void each_record(std::uint64_t after, std::uint64_t last,
+                   const std::function<void(const Record&)>& read) const;
   /// Looks them up, in their order; docs/formats/journal.md. A RecordError of `read` becomes an
   /// InputError that names the record.
   void each_record_of(std::uint64_t job, const std::function<void(const Record&)>& read) const;

@@ -93,6 +93,11 @@ struct ServeSettings {
   /// Where commands find it by TCP, "HOST:PORT"; empty: nowhere. And where munged listens, by which
   /// they show who they are, if not at the usual place.
   std::string listen{}, munge_socket{};
+  /// Where it answers HTTP (live/http_api.hpp), "HOST:PORT" or "unix:PATH"; empty: nowhere. The
+  /// file of the token for it, http-token in the folder of the state if empty; and whether there is
+  /// another one, in a file beside it that ends with .write, by which things can be changed.
+  std::string http{}, http_token{};
+  bool http_write = false;
   /// Jobs that are not over: of all users, and of each one.
   std::uint64_t max_jobs = 100'000;
   std::uint64_t max_jobs_per_user = ~std::uint64_t{0};

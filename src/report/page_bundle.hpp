@@ -1,4 +1,4 @@
-// The report page as a browser runs it: made of web/ when the program is built.
+// The pages as a browser runs them: made of web/ when the program is built.
 #pragma once
 
 #include <cstddef>
@@ -10,5 +10,8 @@ namespace ductile {
 std::string_view page_style();
 /// JavaScript. It draws what `html_page` has written into the page.
 std::string_view page_script();
+/// The same of the dashboard of a controller.
+std::string_view dashboard_style();
+std::string_view dashboard_script();
 
 }  // namespace ductile
