@@ -70,9 +70,10 @@ void add_replay_command(CLI::App& app, const Registry& registry) {
       Observer nobody;
       print(*options, fold(*log, options->log, nobody));
     } else if (options->out.empty()) {
-      print(*options, replay(*log, options->log, registry.maker()));
+      print(*options, replay(*log, options->log, maker_for(options->log, registry)));
     } else {
-      const RetoldRun run = write_retold_run(*log, options->log, options->out, registry.maker());
+      const RetoldRun run = write_retold_run(*log, options->log, options->out,
+                                             maker_for(options->log, registry));
       if (!options->json) std::cout << summary_table({&run.summary, 1}) << '\n';
       print(*options, run.replayed);
     }
