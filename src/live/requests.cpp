@@ -1359,6 +1359,7 @@ std::string Controller::on_nodes() const {
   for (const Claim& claim : state.claims) claimed.insert(claim.held.nodes);
   JsonText text;
   text.begin().add("ok", true).add("lost_since_s", lost_since_s()).add("lacks", lacks());
+  text.add("policy_process", policy_process());
   text.begin_list("nodes");
   for (std::uint32_t node = 0; node < state.platform.nodes; ++node) {
     const Health health = state.health[node];

@@ -269,3 +269,20 @@ def test_a_stranger_who_calls_it(tmp_path):
     done = subprocess.run([PROGRAM, "policy-process", "python:x.py:X"], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=PATIENCE)
     assert done.returncode == 2 and "a controller calls this" in done.stderr
+
+
+def test_it_decides_as_the_same_in_cpp(cluster, tmp_path):
+    """A workload is played; then the journal is asked whether `easy` would have decided the same at each instant."""
+    c = served(cluster, tmp_path, EASY, "Easy", local="8x1")
+    c.run("workload", "play", "--generate", "rigid:jobs=60,nodes=8,load=2,max_size=8", "--seed", 3, "--speed", 20000,
+          "--extra-time", 300, timeout=5 * PATIENCE)
+    its = account(c)
+    assert its["passes"] > 60 and its["fallbacks"] == 0
+    c.stop()
+    def asks(policy):
+        return subprocess.run([PROGRAM, "replay", "--policy", policy, c.state / "journal.db"], capture_output=True,
+                              text=True, timeout=PATIENCE)
+
+    done = asks("easy")
+    assert done.returncode == 0 and "asked again and folded" in done.stdout, done.stdout + done.stderr
+    assert asks("fcfs").returncode == 1

@@ -89,12 +89,6 @@ def test_records_replay_with_and_without_python(program, examples, tmp_path):
     assert call(program, "explain", "5", "--log", str(log), "--history").returncode == 0
 
 
-def test_a_controller_takes_none(program, examples, tmp_path):
-    done = call(program, "serve", "--policy", f"python:{examples}/python/easy.py:Easy", "--local", "4x2", "--state",
-                str(tmp_path / "state"))
-    assert done.returncode == 2 and "there is no policy 'python'" in done.stderr, done.stderr
-
-
 def test_a_program_without_the_module(program, tmp_path):
     alone = tmp_path / "ductile"
     alone.write_bytes(pathlib.Path(program).read_bytes())
