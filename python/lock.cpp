@@ -13,8 +13,8 @@ namespace py = pybind11;
 namespace ductile {
 namespace {
 
-// Threads that are in C++, with the lock, without or waiting for it; not while Python does something
-// for them.
+// Threads that are in C++, with the lock, without or waiting for it; not while Python does
+// something for them.
 std::atomic<int> inside = 0;
 std::atomic<bool> is_ending = false;
 pthread_t ender{};  // once that is so

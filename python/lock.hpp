@@ -1,9 +1,9 @@
 // The lock of the interpreter, which may end while its threads (daemon=True) are in C++.
 //
-// From then on no thread but the one that ends it touches Python, nor does anything in C++: it stands
-// still where it would take the lock, or at the end of what Python does for it. CPython ends such
-// threads where they take the lock, which would unwind the C++ that called. What is under way in C++
-// is waited for until it stands still, as what it uses is destroyed next.
+// From then on no thread but the one that ends it touches Python, nor does anything in C++: it
+// stands still where it would take the lock, or at the end of what Python does for it. CPython ends
+// such threads where they take the lock, which would unwind the C++ that called. What is under way
+// in C++ is waited for until it stands still, as what it uses is destroyed next.
 #pragma once
 
 #include <pybind11/pybind11.h>

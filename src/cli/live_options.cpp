@@ -48,9 +48,9 @@ std::string policy_line(const Json& answer) {
   const auto its = answer.find("policy_process");
   if (its == answer.end() || !its->is_object() || (*its)["fallbacks"] == 0) return {};
   const auto text = [&](const char* name) { return (*its)[name].get<std::string>(); };
-  std::string line = fmt::format("{} decided {} of {} passes instead of {}", text("fallback"),
-                                 (*its)["fallbacks"].dump(), (*its)["passes"].dump(),
-                                 text("policy"));
+  std::string line =
+      fmt::format("{} decided {} of {} passes instead of {}", text("fallback"),
+                  (*its)["fallbacks"].dump(), (*its)["passes"].dump(), text("policy"));
   if ((*its)["why"].is_string()) line += ", of which the last failure was: " + text("why");
   return line + "\n";
 }

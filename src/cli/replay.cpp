@@ -66,8 +66,9 @@ void add_replay_command(CLI::App& app, const Registry& registry) {
                  "ask no policy, which need not be there: only fold what was recorded")
       ->excludes(out);
   command
-      ->add_option("--policy", options->policy,
-                   "ask this one at each instant, and not who decided: would it have done the same?")
+      ->add_option(
+          "--policy", options->policy,
+          "ask this one at each instant, and not who decided: would it have done the same?")
       ->type_name("NAME[:parameter=value,...]")
       ->excludes(out)
       ->excludes("--fold");
@@ -78,12 +79,11 @@ void add_replay_command(CLI::App& app, const Registry& registry) {
       Observer nobody;
       print(*options, fold(*log, options->log, nobody));
     } else if (options->out.empty()) {
-      const PolicyMaker make =
-          options->policy.empty() ? maker_for(options->log, registry) : other;
+      const PolicyMaker make = options->policy.empty() ? maker_for(options->log, registry) : other;
       print(*options, replay(*log, options->log, make));
     } else {
-      const RetoldRun run = write_retold_run(*log, options->log, options->out,
-                                             maker_for(options->log, registry));
+      const RetoldRun run =
+          write_retold_run(*log, options->log, options->out, maker_for(options->log, registry));
       if (!options->json) std::cout << summary_table({&run.summary, 1}) << '\n';
       print(*options, run.replayed);
     }

@@ -1195,8 +1195,7 @@ Duration Controller::until_next() const {
   const Time now = clock_.now();
   const auto at = [&](const std::optional<std::chrono::steady_clock::time_point>& time) {
     if (!time) return;
-    const auto in =
-        std::chrono::duration_cast<Duration>(*time - std::chrono::steady_clock::now());
+    const auto in = std::chrono::duration_cast<Duration>(*time - std::chrono::steady_clock::now());
     next = std::min(next, now + std::max(in, Duration{}));
   };
   at(queries_.next());

@@ -31,14 +31,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kPolicyProcess = "policy-process";  // the first word of its call
-constexpr auto kToLoad = 30s;
-constexpr auto kToEnd = 2s;                                     // after a signal
-constexpr auto kShortestPause = 1s, kLongestPause = 60s;        // before it is started anew
-constexpr auto kOftenEnough = 50ms;                             // is it looked whether it has ended
+constexpr auto kToLoad = 60s;
+constexpr auto kToEnd = 2s;                               // after a signal
+constexpr auto kShortestPause = 1s, kLongestPause = 60s;  // before it is started anew
+constexpr auto kOftenEnough = 50ms;                       // is it looked whether it has ended
 constexpr std::size_t kLongestPolicyAnswer = std::size_t{64} << 20;
-constexpr std::size_t kMostOutput = std::size_t{4} << 20;       // that is read at once
-constexpr std::size_t kLongestSaid = 500;                       // bytes of a line in the log
-constexpr std::size_t kLastSaid = 40;                           // lines
+constexpr std::size_t kMostOutput = std::size_t{4} << 20;  // that is read at once
+constexpr std::size_t kLongestSaid = 500;                  // bytes of a line in the log
+constexpr std::size_t kLastSaid = 40;                      // lines
 
 /// What follows the first line of an answer is as long as that says: "failed BYTES", "calls BYTES";
 /// "ready TRAITS" is a line alone.
@@ -157,8 +157,7 @@ std::optional<std::string> PolicyProcess::end_within(Steady::duration patience) 
   for (const auto deadline = Steady::now() + patience;;) {
     siginfo_t ended{};
     if (child_ <= 0) return "it could not be started";
-    const int got =
-        waitid(P_PID, static_cast<id_t>(child_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    const int got = waitid(P_PID, static_cast<id_t>(child_), &ended, WEXITED | WNOHANG | WNOWAIT);
     if (got == 0 && ended.si_pid != 0) {
       if (ended.si_code == CLD_EXITED) {
         return fmt::format("its process ended with exit code {}", ended.si_status);
@@ -327,7 +326,8 @@ Traits PolicyProcess::begin() {
   if (auto why = exchange_until(Steady::now() + kToLoad)) {
     if (why->empty()) why = late(fmt::format("it was not there within {} s", kToLoad.count()));
     kill_it();
-    throw InputError({.field = "policy " + policy_}, *why, "look at what it does when it is loaded");
+    throw InputError({.field = "policy " + policy_}, *why,
+                     "look at what it does when it is loaded");
   }
   std::string_view rest = *answer();
   const std::string_view word = next_part(rest, ' ');
@@ -501,8 +501,7 @@ OutsidePolicies in_own_process(OutsidePolicies its) {
                                           const std::map<std::string, std::string>& own) {
     std::string text = its.name + ":" + what;
     for (const auto& [name, value] : own) text += "," + name + "=" + value;
-    return std::make_shared<PolicyElsewhere>(std::move(text),
-                                             [=] { return its.make(what, own); });
+    return std::make_shared<PolicyElsewhere>(std::move(text), [=] { return its.make(what, own); });
   };
   return elsewhere;
 }

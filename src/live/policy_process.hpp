@@ -1,10 +1,10 @@
 // A policy that others wrote, in a process of its own: whatever it does, the controller goes on.
 //
-// The process keeps a core that is the controller's: it gets its state once (scheduling/snapshot.hpp)
-// and then hears of all that the controller tells its own. Asked for a pass it closes the instant
-// there, and says which calls of the pen the policy made; the controller makes them, as far as its
-// core takes them. If the policy raises, takes too long or does what is not possible, its process is
-// ended, another policy decides, and the process is started anew.
+// The process keeps a core that is the controller's: it gets its state once
+// (scheduling/snapshot.hpp) and then hears of all that the controller tells its own. Asked for a
+// pass it closes the instant there, and says which calls of the pen the policy made; the controller
+// makes them, as far as its core takes them. If the policy raises, takes too long or does what is
+// not possible, its process is ended, another policy decides, and the process is started anew.
 #pragma once
 
 #include <chrono>
@@ -66,12 +66,12 @@ class PolicyProcess {
 
   /// How it has done since the controller began.
   struct Account {
-    std::uint64_t passes = 0;         // in which it was to decide
-    std::uint64_t fallbacks = 0;      // in which the other policy did
-    std::uint64_t failures = 0;       // of the process
-    std::string why{};                // the last one
-    std::optional<double> when_s{};   // by the clock on the wall
-    bool decides = false;             // now
+    std::uint64_t passes = 0;        // in which it was to decide
+    std::uint64_t fallbacks = 0;     // in which the other policy did
+    std::uint64_t failures = 0;      // of the process
+    std::string why{};               // the last one
+    std::optional<double> when_s{};  // by the clock on the wall
+    bool decides = false;            // now
     std::string fallback{};
   };
   Account account() const;
@@ -124,7 +124,8 @@ OutsidePolicies in_own_process(OutsidePolicies its);
 /// The process of such a policy; null: it is another one.
 PolicyProcess* process_of(const Policy& policy);
 
-/// What this program is then, if it was called so; its exit code. `registry` makes the policy in it.
+/// What this program is then, if it was called so; its exit code. `registry` makes the policy in
+/// it.
 std::optional<int> run_policy_process(int argc, char** argv, const Registry& registry);
 
 }  // namespace ductile

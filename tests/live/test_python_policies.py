@@ -35,7 +35,7 @@ def nonsense(view):
     view.start(view.queue.first, 1000)
 
 def print_much():
-    for i in range(200_000):
+    for i in range(30_000):
         print("line", i, "of very many")
     print("it has printed")
 
@@ -102,6 +102,17 @@ def one_job(c):
     assert c.wait_for_end(c.submit("-N", 1, "-t", 1, "true"))[0]["state"] == "COMPLETED"
 
 
+def decides_alone(c):
+    """A job comes and ends, and the other policy has no part in that."""
+    def alone():
+        before = account(c)
+        one_job(c)
+        after = account(c)
+        return after["fallbacks"] == before["fallbacks"] and after["passes"] > before["passes"]
+
+    c.wait_for(alone, "a job of which it decides")
+
+
 def test_it_decides(cluster, tmp_path):
     c = served(cluster, tmp_path, EASY, "Easy")
     sleeps = c.script('sleep "$1"')
@@ -135,26 +146,27 @@ def test_it_decides(cluster, tmp_path):
 @pytest.mark.parametrize("what", BAD)
 def test_whatever_it_does(cluster, tmp_path, what):
     body, words = BAD[what]
-    options = {"hangs": {"timeout": 1}, "leaks": {}}.get(what, {})
     memory = ["--policy-memory", "600M"] if what == "leaks" else []
-    c = served(cluster, tmp_path, MOODY, "Moody", "--fallback", "fcfs", *memory, **options)
-    one_job(c)
+    c = served(cluster, tmp_path, MOODY, "Moody", "--fallback", "fcfs", *memory, timeout=2 if what == "hangs" else LONG)
+    decides_alone(c)
     before = account(c)
-    assert before["failures"] == before["fallbacks"] == 0 and before["passes"] > 0
+    assert before["failures"] == before["fallbacks"] == 0 or what == "hangs"  # may be late on a busy machine
+
+    def fails():
+        one_job(c)  # all the same
+        return account(c)["failures"] > before["failures"]
+
     (tmp_path / "bad").write_text(body)
-    one_job(c)  # all the same
+    c.wait_for(fails, "a failure")
     its = account(c)
-    assert its["failures"] >= 1 and its["fallbacks"] >= 1 and words in its["why"], its
+    assert its["fallbacks"] > before["fallbacks"] and words in its["why"], its
     if what not in ("exits", "killed", "closes", "babbles"):  # these say nothing of where they are
         assert "mine.py" in its["why"] and "line" in its["why"] or "mine.py:" in its["why"], its
-    assert "fcfs decided" in c.run("queue").stdout and words in c.run("queue").stdout
+    for command in ("queue", "nodes"):
+        assert "fcfs decided" in c.run(command).stdout and words in c.run(command).stdout
     assert words in c.log.read_text()
     (tmp_path / "bad").unlink()
-    decides(c)
-    good = account(c)
-    one_job(c)
-    assert account(c)["fallbacks"] == good["fallbacks"] and account(c)["passes"] > good["passes"]
-    assert len(processes_of(c)) == 1
+    decides_alone(c)
     c.stop()
     (tmp_path / "mine.py").unlink()
     c.replay()
@@ -182,17 +194,17 @@ def test_it_remembers_until_it_is_lost(cluster, tmp_path):
     assert "signal 9" in account(c)["why"]
     decides(c)
     one_job(c)
-    assert c.log.read_text().count("printed: pass 1\n") == 2
+    c.wait_for(lambda: c.log.read_text().count("printed: pass 1\n") == 2, "its first pass")
     c.replay()
 
 
 def test_a_stopped_one_is_late(cluster, tmp_path):
-    c = served(cluster, tmp_path, MOODY, "Moody", timeout=1)
-    [pid] = processes_of(c)
-    os.kill(pid, signal.SIGSTOP)
+    c = served(cluster, tmp_path, MOODY, "Moody", timeout=2)
+    for pid in processes_of(c):
+        os.kill(pid, signal.SIGSTOP)
     one_job(c)
-    assert "took more than 1" in account(c)["why"]
-    decides(c)
+    assert "took more than 2" in account(c)["why"]
+    decides_alone(c)
 
 
 def test_the_controller_is_killed(cluster, tmp_path):
