@@ -518,8 +518,9 @@ void Controller::close() {
   // Was an instant closed without the policy?
   const bool must_ask = core_.lacks().empty() && std::exchange(must_ask_, false);
   if (must_ask) journal_.write_must_ask(false);
+  const auto pass = [&](Pass& its) { process() ? process()->decide(its) : (*ruling_)(its); };
   const auto decisions =
-      core_.close(instant(), *ruling_, must_ask ? std::optional(true) : std::nullopt);
+      core_.close(instant(), pass, must_ask ? std::optional(true) : std::nullopt);
   if (process() && !core_.was_asked()) process()->closed(instant());
   metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
   journal_.close(instant(), core_, decisions, jobs_.numbers(),

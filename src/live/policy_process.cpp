@@ -393,15 +393,16 @@ void PolicyProcess::fall_back(Pass& pass) {
   if (terms_.fallback) (*terms_.fallback)(pass);
 }
 
-void PolicyProcess::decide(Pass& pass) {
-  if (getpid() != owner_) {
-    try {
-      if (!of_copy_) of_copy_ = here_();
-      return of_copy_->schedule(pass);
-    } catch (const std::exception&) {
-      return fall_back(pass);
-    }
+void PolicyProcess::decide_in_copy(Pass& pass) {
+  try {
+    if (!of_copy_) of_copy_ = here_();
+    of_copy_->schedule(pass);
+  } catch (const std::exception&) {
+    if (terms_.fallback) terms_.fallback->schedule(pass);
   }
+}
+
+void PolicyProcess::decide(Pass& pass) {
   ++account_.passes;
   if (phase_ != Phase::follows) return fall_back(pass);
   come_.clear();
@@ -481,7 +482,7 @@ class PolicyElsewhere final : public Policy {
       : process_(std::make_unique<PolicyProcess>(std::move(policy), std::move(here))) {
     traits = process_->begin();
   }
-  void schedule(Pass& pass) const override { process_->decide(pass); }
+  void schedule(Pass& pass) const override { process_->decide_in_copy(pass); }
   PolicyProcess* process() const { return process_.get(); }
 
  private:
@@ -509,25 +510,6 @@ OutsidePolicies in_own_process(OutsidePolicies its) {
 // ---- Its own end --------------------------------------------------------------------------------
 
 namespace {
-
-/// A whole pass, and which calls of it are of the policy itself: the controller makes the others.
-class Noting final : public Policy {
- public:
-  Noting(const Policy& policy, const Core& core)
-      : Policy(policy.traits, policy.wants), policy_(policy), core_(core) {}
-  void schedule(Pass& pass) const override {
-    const std::size_t first = core_.pen_calls().size();
-    policy_.schedule(pass);
-    calls_.clear();
-    for (const PenCall& call : core_.pen_calls().subspan(first)) calls_ += to_record(call) + '\n';
-  }
-  const std::string& calls() const { return calls_; }
-
- private:
-  const Policy& policy_;
-  const Core& core_;
-  mutable std::string calls_;
-};
 
 /// What the controller sends, from its beginning.
 class FromController {
@@ -602,11 +584,11 @@ int serve_policy(const std::string& settings, const Registry& registry, const De
     } else if (word == "closed") {
       follow(core.value(), now, false, {});
     } else {
-      const Noting noting(*policy, core.value());
       std::string answer;
       try {
-        core->close(now, noting, true);
-        answer = answer_of("calls", noting.calls());
+        core.value().close(now, *policy, true);
+        for (const PenCall& call : core->pen_calls()) answer += to_record(call) + '\n';
+        answer = answer_of("calls", answer);
       } catch (const std::exception& error) {
         answer = answer_of("failed", error.what());
       }

@@ -55,8 +55,11 @@ class PolicyProcess {
   void heard(Time now, const Event& event);
   /// An instant was closed, and the policy was not asked.
   void closed(Time now);
-  /// A pass. In a copy of the controller, which answers a question, the policy is made there.
+  /// A whole pass (`Policy::operator()`).
   void decide(Pass& pass);
+  /// What the policy itself does in one, in a copy of the controller, which answers a question: it
+  /// is made there.
+  void decide_in_copy(Pass& pass);
 
   void add_to(Poller& poller);
   /// After waiting: ends and starts.
