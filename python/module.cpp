@@ -29,6 +29,7 @@
 #include "cli/write_log.hpp"
 #include "live/journal.hpp"
 #include "policies/registry.hpp"
+#include "python/lock.hpp"
 #include "python/policy.hpp"
 #include "report/explanation.hpp"
 #include "report/text.hpp"
@@ -403,7 +404,7 @@ Registry registry_with(const py::object& object) {
 
 // Asked between two jobs or so: did the user press Ctrl-C?
 void check_signals(std::atomic<bool>& stop) {
-  const py::gil_scoped_acquire lock;
+  const WithLock lock;
   if (PyErr_CheckSignals() != 0) {
     PyErr_Clear();
     stop = true;
@@ -413,12 +414,14 @@ void check_signals(std::atomic<bool>& stop) {
 // A summary as JSON, and the columns of its jobs.
 py::tuple simulate_run(std::vector<std::string> options, const ReadyWorkload* workload,
                        const py::object& policy) {
+  const Called called;
+  py::module_::import("numpy");  // which would not bear to be ended while it is loaded
   const Registry registry = registry_with(policy);
   JobRows rows;
   std::atomic<bool> stop = false;
   Summary summary;
   try {
-    const py::gil_scoped_release free;
+    const WithoutLock free;
     summary = simulate_called({.options = std::move(options),
                                .workload = workload,
                                .observer = &rows,
@@ -437,7 +440,8 @@ std::string explain_job(const std::string& log, std::int64_t number, bool as_jso
     throw InputError({log}, fmt::format("it has no job {}", number), "name another one");
   }
   const auto job = static_cast<std::uint64_t>(number);
-  const py::gil_scoped_release free;
+  const Called called;
+  const WithoutLock free;
   Explainer explainer(job, simulated_time);
   fold(*open_log(log), log, explainer);
   Explanation explanation = explainer.explanation();
@@ -448,13 +452,14 @@ std::string explain_job(const std::string& log, std::int64_t number, bool as_jso
 }
 
 py::dict replay_log(const std::string& log, bool asks) {
+  const Called called;
   Replayed done;
   const Registry registry = registry_with(py::none());
   {
-    const py::gil_scoped_release free;
+    const WithoutLock free;
     Observer nobody;
     const auto in = open_log(log);
-    done = asks ? replay(*in, log, registry.maker()) : fold(*in, log, nobody);
+    done = asks ? replay(*in, log, maker_for(log, registry)) : fold(*in, log, nobody);
   }
   py::dict its;
   its["log"] = log;
@@ -513,10 +518,12 @@ PYBIND11_MODULE(_ductile, module) {
   });
 
   py::class_<ReadyWorkload>(module, "Workload")
-      .def_static("of_options", &ready_workload, py::call_guard<py::gil_scoped_release>())
-      .def_static("of_columns", &workload_from_columns)
-      .def("columns", [](const ReadyWorkload& its) { return columns_of(*its.workload); })
-      .def("write", &write_workload)
+      .def_static("of_options", &ready_workload, py::call_guard<Called, WithoutLock>())
+      .def_static("of_columns", &workload_from_columns, py::call_guard<Called>())
+      .def(
+          "columns", [](const ReadyWorkload& its) { return columns_of(*its.workload); },
+          py::call_guard<Called>())
+      .def("write", &write_workload, py::call_guard<Called>())
       .def("__len__", [](const ReadyWorkload& its) { return its.workload->jobs.size(); })
       .def_property_readonly("name", [](const ReadyWorkload& its) { return its.workload->name; })
       .def_readonly("nodes", &ReadyWorkload::nodes)
@@ -538,4 +545,5 @@ PYBIND11_MODULE(_ductile, module) {
   module.attr("FINAL_STATES") = words_of(kFinalStates);
   module.attr("REASONS") = words_of(kWhyWords);
   add_policy_types(module);
+  see_to_the_end();
 }

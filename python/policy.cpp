@@ -18,6 +18,7 @@
 
 #include "base/text.hpp"
 #include "cli/python_policies.hpp"
+#include "python/lock.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/fair_grants.hpp"
@@ -1370,9 +1371,8 @@ class PythonPolicy final : public Policy {
     schedule_ = object.attr("schedule");
   }
   ~PythonPolicy() override {
-    const PyGILState_STATE lock = PyGILState_Ensure();
+    const WithLock lock;
     schedule_ = py::object();
-    PyGILState_Release(lock);
   }
   PythonPolicy(const PythonPolicy&) = delete;
   PythonPolicy& operator=(const PythonPolicy&) = delete;
@@ -1383,17 +1383,13 @@ class PythonPolicy final : public Policy {
         !(traits.answers_requests && pass.has_requests())) {
       return;
     }
-    const PyGILState_STATE lock = PyGILState_Ensure();
-    struct Release {
-      PyGILState_STATE lock;
-      ~Release() { PyGILState_Release(lock); }
-    } const release{lock};
+    const WithLock lock;
     auto* const view = PyObject_New(ViewObject, view_type);
     if (!view) throw std::bad_alloc();
     view->pass = &pass;
     view->plans = nullptr;
     auto* const argument = reinterpret_cast<PyObject*>(view);
-    PyObject* const answer = PyObject_CallOneArg(schedule_.ptr(), argument);
+    PyObject* const answer = call_python(schedule_.ptr(), argument);
     const Time now = pass.now();
     view->pass = nullptr;
     Py_DECREF(argument);
@@ -1472,9 +1468,8 @@ PolicyRaised::PolicyRaised(const Place& place, const std::string& what, const st
                            py::object cause)
     : InputError(place, what, remedy),
       cause_(new py::object(std::move(cause)), [](py::object* its) {
-        const PyGILState_STATE lock = PyGILState_Ensure();
+        const WithLock lock;
         delete its;
-        PyGILState_Release(lock);
       }) {}
 
 std::shared_ptr<Policy> python_policy(py::object object) {
@@ -1498,7 +1493,7 @@ OutsidePolicies python_policies() {
   return {.name = "python",
           .form = "python:FILE.py:CLASS[,parameter=value,...]",
           .make = [](const std::string& what, const std::map<std::string, std::string>& own) {
-            const py::gil_scoped_acquire lock;
+            const WithLock lock;
             try {
               return python_policy(
                   py::module_::import("ductile._load").attr("policy")(what, py::cast(own)));

@@ -139,7 +139,11 @@ class Workload:
 
 
 class Result:
-    """What came of a run."""
+    """What came of a run.
+
+    summary     a dict, as summary.json has it
+    jobs        numpy arrays by name, as the columns of jobs.csv; times are in seconds
+    record      the log that was written, or None"""
 
     def __init__(self, summary, jobs, record):
         self.summary = summary
@@ -190,7 +194,12 @@ def simulate(workload=None, *, policy="easy", **options):
 
 
 class Explanation(_types.SimpleNamespace):
-    """What was decided about a job, and why: `str()` has the words that `ductile explain` prints."""
+    """What was decided about a job, and why: `str()` has the words that `ductile explain` prints.
+
+    job         its number
+    text        these words
+    history     what was decided, by time: dicts with time_s, text and the reason
+    now         how it stood at the end, of one that still waits or runs; the same"""
 
     def __str__(self):
         return self.text

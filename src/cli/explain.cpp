@@ -105,7 +105,7 @@ void explain_live(const ExplainOptions& options) {
     std::cout << answer.dump() << '\n';
     return;
   }
-  std::cout << to_text(explanation_from_json(answer), wall_clock(today()));
+  std::cout << policy_line(answer) << to_text(explanation_from_json(answer), wall_clock(today()));
 }
 
 }  // namespace

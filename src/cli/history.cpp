@@ -52,7 +52,8 @@ void write_history_page(const HistoryOptions& options, const Registry& registry)
   const std::string journal = (state / "journal.db").string();
   const auto log = open_log(journal);
   const TemporaryFolder folder;
-  const RetoldRun run = write_retold_run(*log, journal, folder.path(), registry.maker());
+  const RetoldRun run =
+      write_retold_run(*log, journal, folder.path(), maker_for(journal, registry));
   RunPage page{.path = folder.path(), .summary = run.summary, .has_links = false};
   page.summary.stopped = false;  // it goes on
   write_file(fs::path(options.html), html_page({&page, 1}));

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <ctime>
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "live/client.hpp"
@@ -42,6 +44,17 @@ std::string note_line(const Json& row) {
   return note.empty() ? "" : "job " + job_text(row) + ": " + note + "\n";
 }
 
+std::string policy_line(const Json& answer) {
+  const auto its = answer.find("policy_process");
+  if (its == answer.end() || !its->is_object() || (*its)["fallbacks"] == 0) return {};
+  const auto text = [&](const char* name) { return (*its)[name].get<std::string>(); };
+  std::string line =
+      fmt::format("{} decided {} of {} passes instead of {}", text("fallback"),
+                  (*its)["fallbacks"].dump(), (*its)["passes"].dump(), text("policy"));
+  if ((*its)["why"].is_string()) line += ", of which the last failure was: " + text("why");
+  return line + "\n";
+}
+
 std::string lost_line(const Json& answer) {
   std::string text;
   if (const auto since = answer.find("lost_since_s"); since != answer.end() && since->is_number()) {
@@ -57,7 +70,7 @@ std::string lost_line(const Json& answer) {
     text += "the cluster lacks what the policy needs, " + lacks->get<std::string>() +
             "; nothing is decided until it can do that, or another policy is configured\n";
   }
-  return text;
+  return text + policy_line(answer);
 }
 
 std::string job_text(const Json& row) {

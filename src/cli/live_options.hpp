@@ -32,6 +32,9 @@ std::string job_text(const nlohmann::ordered_json& row);
 /// Above the table of an answer: why nothing is decided, if that is so: what runs the jobs is out
 /// of reach, or cannot do what the policy needs.
 std::string lost_line(const nlohmann::ordered_json& answer);
+/// How often another policy decided than the one in a process of its own, and why; it is part of
+/// `lost_line`.
+std::string policy_line(const nlohmann::ordered_json& answer);
 /// What there is to say about the job of a row of an answer, below the table; empty if nothing.
 std::string note_line(const nlohmann::ordered_json& row);
 

@@ -29,16 +29,20 @@
 #include "cli/update.hpp"
 #include "cli/workload.hpp"
 #include "job/affinity.hpp"
+#include "live/policy_process.hpp"
 #include "policies/registry.hpp"
 
 int main(int argc, char** argv) {
   ductile::undo_openmp_binding();
   const ductile::Registry registry;
   // In a simulation, and in the log of one, who is outside may decide as well; a controller has
-  // nobody else's code in its process.
+  // nobody else's code in its process, but in one of its own.
   ductile::Registry simulated = registry;
   simulated.policies.push_back(ductile::batsim_policy());
   simulated.outside.push_back(ductile::outside_python());
+  ductile::Registry served = registry;
+  served.outside.push_back(ductile::in_own_process(ductile::outside_python()));
+  if (const auto code = ductile::run_policy_process(argc, argv, simulated)) return *code;
   const auto add_commands = [&](CLI::App& app) {
     ductile::add_simulate_command(app, simulated);
     ductile::add_workload_command(app);
@@ -48,12 +52,12 @@ int main(int argc, char** argv) {
     ductile::add_reproduce_command(app, simulated);
     ductile::add_replay_command(app, simulated);
     ductile::add_run_command(app);
-    ductile::add_serve_command(app, registry);
+    ductile::add_serve_command(app, served);
     ductile::add_http_command(app);
     ductile::add_submit_command(app);
     ductile::add_queue_command(app);
     ductile::add_nodes_command(app);
-    ductile::add_history_command(app, registry);
+    ductile::add_history_command(app, simulated);
     ductile::add_check_command(app);
     ductile::add_explain_command(app, simulated);
     ductile::add_predict_command(app);

@@ -21,6 +21,7 @@ namespace {
 struct ReplayOptions {
   std::string log;
   std::string out;
+  std::string policy;
   bool json = false, folds = false;
 };
 
@@ -64,15 +65,25 @@ void add_replay_command(CLI::App& app, const Registry& registry) {
       ->add_flag("--fold", options->folds,
                  "ask no policy, which need not be there: only fold what was recorded")
       ->excludes(out);
+  command
+      ->add_option(
+          "--policy", options->policy,
+          "ask this one at each instant, and not who decided: would it have done the same?")
+      ->type_name("NAME[:parameter=value,...]")
+      ->excludes(out)
+      ->excludes("--fold");
   command->callback([options, &registry] {
     const auto log = open_log(options->log);
+    const PolicyMaker other = [&](std::string_view) { return registry.make(options->policy); };
     if (options->folds) {
       Observer nobody;
       print(*options, fold(*log, options->log, nobody));
     } else if (options->out.empty()) {
-      print(*options, replay(*log, options->log, registry.maker()));
+      const PolicyMaker make = options->policy.empty() ? maker_for(options->log, registry) : other;
+      print(*options, replay(*log, options->log, make));
     } else {
-      const RetoldRun run = write_retold_run(*log, options->log, options->out, registry.maker());
+      const RetoldRun run =
+          write_retold_run(*log, options->log, options->out, maker_for(options->log, registry));
       if (!options->json) std::cout << summary_table({&run.summary, 1}) << '\n';
       print(*options, run.replayed);
     }

@@ -142,6 +142,17 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
   command->add_option("--config", options->config,
                       "TOML file of these settings; read again at SIGHUP");
   add("--policy", &ServeSettings::policy, text, "NAME[:k=v,...]; see `ductile policies` [easy]");
+  add("--fallback", &ServeSettings::fallback, text,
+      "who decides where a policy in Python does not [easy]");
+  const NumberRange any_time(0.1, 1e6);
+  add("--policy-timeout", &ServeSettings::policy_timeout, time,
+      "seconds that a pass of a policy in Python may take [5]")
+      ->check(any_time);
+  add(
+      "--policy-memory", &ServeSettings::policy_memory,
+      +[](const Text& size) { return parse_memory(size); },
+      "what a policy in Python may have: 500M, 2G; 0: any [4G]")
+      ->type_name("SIZE");
   add(
       "--fairness", &ServeSettings::fairness,
       +[](const Text& rules) {
@@ -238,7 +249,6 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
       "--default-time", &ServeSettings::default_time,
       +[](const Text& limit) { return parse_limit(limit); },
       "limit of jobs that give none, as of `submit --time` [1:00:00]");
-  const NumberRange any_time(0.1, 1e6);
   add("--retry", &ServeSettings::retry, time,
       "seconds until a job that refused a resize is asked again [10]")
       ->check(any_time);

@@ -29,6 +29,7 @@
 #include "cli/played_job.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/python_policies.hpp"
 #include "cli/submit.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
@@ -371,7 +372,9 @@ class CourseObserver final : public Observer {
 Figures simulated_figures(const std::shared_ptr<const Workload>& workload, const Machine& machine,
                           const WorkloadPlayOptions& options, std::vector<JobCourse>& courses) {
   Matrix matrix;
-  matrix.policies = {Registry().make(machine.policy)};
+  Registry registry;
+  registry.outside.push_back(outside_python());
+  matrix.policies = {registry.make(machine.policy)};
   matrix.seeds = {options.seed};
   matrix.settings.platform.nodes = machine.nodes;
   matrix.settings.kill_overrun = true;

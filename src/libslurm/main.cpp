@@ -2,9 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/program.hpp"
+#include "cli/python_policies.hpp"
 #include "cli/serve.hpp"
 #include "libslurm/libslurm.hpp"
 #include "libslurm/watch_command.hpp"
+#include "live/policy_process.hpp"
 #include "policies/registry.hpp"
 #include "slurm/serve_slurm.hpp"
 
@@ -19,7 +21,11 @@ void serve(const ductile::ServeSettings& settings, const ductile::Registry& regi
 }  // namespace
 
 int main(int argc, char** argv) {
-  const ductile::Registry registry;
+  ductile::Registry here;
+  here.outside.push_back(ductile::outside_python());
+  if (const auto code = ductile::run_policy_process(argc, argv, here)) return *code;
+  ductile::Registry registry;
+  registry.outside.push_back(ductile::in_own_process(ductile::outside_python()));
   const auto add_commands = [&registry](CLI::App& app) {
     ductile::add_serve_command(app, registry, ductile::Cluster::slurm, serve);
     ductile::add_watch_command(app);

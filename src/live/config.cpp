@@ -144,6 +144,10 @@ constexpr Setting kSettings[] = {
     {"partition", [](const Value& v, ServeSettings& s) { s.partition = v.text(); }},
     {"hands_over", [](const Value& v, ServeSettings& s) { s.hands_over = v.text(); }},
     {"policy", [](const Value& v, ServeSettings& s) { s.policy = v.policy(); }},
+    {"fallback", [](const Value& v, ServeSettings& s) { s.fallback = v.policy(); }},
+    {"policy_timeout_s", [](const Value& v, ServeSettings& s) { s.policy_timeout = v.time(0.1); }},
+    {"policy_memory",
+     [](const Value& v, ServeSettings& s) { s.policy_memory = v.parsed(parse_memory); }},
     {"fairness",
      [](const Value& v, ServeSettings& s) {
        s.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });

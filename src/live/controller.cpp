@@ -115,9 +115,27 @@ Controller::Controller(const ServeSettings& settings, const Registry& registry,
       clock_(journal_.clock(), core_.state().now, clocks),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
   world_.configure(world_settings_of(settings_, policy_->wants));
+  configure(*policy_, settings_);
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
   node_reasons_ = journal_.node_reasons();
   health_ = recall_health();
+}
+
+/// Who decides where a policy in a process of its own does not, and how much is left to that.
+void Controller::configure(const Policy& policy, const ServeSettings& settings) const {
+  PolicyProcess* const process = process_of(policy);
+  if (process == nullptr) return;
+  const Place place{.field = "fallback " + settings.fallback};
+  const std::string remedy = "name one that needs nothing besides, like easy";
+  auto fallback = registry_.make(settings.fallback);
+  if (fallback->portfolio() || process_of(*fallback)) {
+    throw InputError(place, "it is no single policy of this program", remedy);
+  }
+  const std::string lacks = lacking(core_.state().capabilities, fallback->traits.needs);
+  if (!lacks.empty()) throw InputError(place, "this world lacks " + lacks, remedy);
+  process->configure({.fallback = std::move(fallback),
+                      .patience = settings.policy_timeout,
+                      .memory = settings.policy_memory});
 }
 
 // ---- The core and its journal -------------------------------------------------------------------
@@ -405,12 +423,14 @@ void Controller::open() {
   if (instant_) return;
   journal_.begin();
   instant_ = clock_.now();
+  if (process()) process()->instant_begins(core_);
 }
 
 /// The core hears of it, and the journal; nobody else before the instant is closed.
 bool Controller::tell(const Event& event) {
   open();
   const bool taken = core_.apply(instant(), event);
+  if (process()) process()->heard(instant(), event);
   const bool is_resize = std::holds_alternative<event::Resized>(event);
   has_resize_ = has_resize_ || is_resize;
   crash_point(is_resize ? Moment::resize : Moment::any);
@@ -518,8 +538,10 @@ void Controller::close() {
   // Was an instant closed without the policy?
   const bool must_ask = core_.lacks().empty() && std::exchange(must_ask_, false);
   if (must_ask) journal_.write_must_ask(false);
+  const auto pass = [&](Pass& its) { process() ? process()->decide(its) : (*ruling_)(its); };
   const auto decisions =
-      core_.close(instant(), *ruling_, must_ask ? std::optional(true) : std::nullopt);
+      core_.close(instant(), pass, must_ask ? std::optional(true) : std::nullopt);
+  if (process() && !core_.was_asked()) process()->closed(instant());
   metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
   journal_.close(instant(), core_, decisions, jobs_.numbers(),
                  circumstances_.at_close(decisions, core_));
@@ -992,6 +1014,10 @@ std::string Controller::metrics() const {
                          .lacks = !core_.lacks().empty(),
                          .measured_jobs = draws_.size(),
                          .corridor = corridor_watch_.at(clock_.now())};
+  if (process()) {
+    world.fallbacks = process()->account().fallbacks;
+    world.policy_failures = process()->account().failures;
+  }
   for (const auto& [id, its] : draws_) world.measured_w += its.watts;
   if (const CorridorLine* const line = corridor_now()) {
     world.corridor_low_w = line->low_w;
@@ -1188,13 +1214,14 @@ Duration Controller::until_next() const {
   const Duration longest =
       clients_.empty() ? whole_seconds(30) : std::min(whole_seconds(30), settings_.idle / 2);
   const Time now = clock_.now();
-  for (const auto& at : {queries_.next(), http_ ? http_->next() : std::nullopt}) {
-    if (!at) continue;
-    next = std::min(
-        next,
-        now + std::max(std::chrono::duration_cast<Duration>(*at - std::chrono::steady_clock::now()),
-                       Duration{}));
-  }
+  const auto at = [&](const std::optional<std::chrono::steady_clock::time_point>& time) {
+    if (!time) return;
+    const auto in = std::chrono::duration_cast<Duration>(*time - std::chrono::steady_clock::now());
+    next = std::min(next, now + std::max(in, Duration{}));
+  };
+  at(queries_.next());
+  if (process()) at(process()->next());
+  if (http_) at(http_->next());
   return next <= now ? Duration{} : std::min(longest, next - now);
 }
 
@@ -1339,13 +1366,22 @@ void Controller::reload() {
     check_power_from(next.power_from);
     if (next.power_cap) check_power_cap(*next.power_cap, next.platform);
     if (next.corridor) check_corridor(*next.corridor, next.platform);
-    if (next.policy != settings_.policy) {
-      auto policy = registry_.make(next.policy);
-      auto rules = ruling(policy, core_.traits());  // a member of the next one goes on
+    // The file of a policy in a process of its own is read again.
+    if (next.policy != settings_.policy || process()) {
       const std::string lacked = core_.lacks();
-      if (core_.traits() != rules->traits) tell_policy(*rules);
-      policy_ = std::move(policy);
-      ruling_ = std::move(rules);
+      auto policy = registry_.make(next.policy);
+      configure(*policy, next);
+      auto rules = ruling(policy, core_.traits());  // a member of the next one goes on
+      // From here on the next one hears of all.
+      std::swap(policy_, policy);
+      std::swap(ruling_, rules);
+      try {
+        if (core_.traits() != ruling_->traits) tell_policy(*ruling_);
+      } catch (const InputError&) {
+        std::swap(policy_, policy);
+        std::swap(ruling_, rules);
+        throw;
+      }
       look_aheads_ = {};
       choice_.reset();
       say_what_it_lacks(lacked);
@@ -1453,6 +1489,7 @@ void Controller::turn(Duration most) {
     tcp_door_->add_to(poller, [this](TcpDoor::Event event) { on_event(std::move(event)); });
   }
   queries_.add_to(poller);
+  if (process()) process()->add_to(poller);
   poller.wait(std::min(most, until_next()));
   clock_.look();
   follow_wall();
@@ -1477,6 +1514,7 @@ void Controller::turn(Duration most) {
   if (!is_lost_) snapshots_.look(core_, counts_, queries_);
   queries_.look();
   if (http_) http_->look();
+  if (process()) process()->look();
   forget_clients();
   if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_ && submitting_.empty()) {
     is_ended_ = std::ranges::all_of(clients_,

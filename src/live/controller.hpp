@@ -41,6 +41,7 @@
 #include "live/metrics_server.hpp"
 #include "live/node_health.hpp"
 #include "live/node_watch.hpp"
+#include "live/policy_process.hpp"
 #include "live/schedule_clock.hpp"
 #include "live/serve.hpp"
 #include "live/snapshots.hpp"
@@ -131,6 +132,10 @@ class Controller {
   Time instant() const { return instant_.value(); }
   bool tell(const Event& event);
   void tell_policy(const Policy& policy);
+  void configure(const Policy& policy, const ServeSettings& settings) const;
+  /// Of the policy, if it has one of its own.
+  PolicyProcess* process() const { return process_of(*policy_); }
+  std::optional<Json> policy_process() const;
   bool may_look_ahead() const;
   void look_ahead();
   void take_choice();

@@ -1438,6 +1438,27 @@ bool is_journal(const std::string& path) {
   return file && first == kFirst;
 }
 
+namespace {
+
+/// Decided where it served, and is not asked again.
+class Recorded final : public Policy {
+ public:
+  Recorded() { is_outside = true; }
+  void schedule(Pass&) const override { throw std::logic_error("who is outside is not asked"); }
+};
+
+}  // namespace
+
+PolicyMaker maker_for(const std::string& path, const Registry& registry) {
+  if (!is_journal(path)) return registry.maker();
+  return [registry](std::string_view text) -> std::shared_ptr<const Policy> {
+    if (!registry.find_outside(text)) return registry.make(text);
+    auto recorded = std::make_shared<Recorded>();
+    recorded->traits.settings = std::string(text);
+    return recorded;
+  };
+}
+
 std::unique_ptr<std::istream> open_log(const std::string& path) {
   if (!is_journal(path)) return open_log_file(path);
   return std::make_unique<std::istringstream>(log_of_journal(path));

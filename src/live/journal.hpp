@@ -22,6 +22,7 @@
 #include "live/applications.hpp"
 #include "live/job_numbers.hpp"
 #include "live/mark.hpp"
+#include "policies/registry.hpp"
 #include "report/circumstances.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/record.hpp"
@@ -357,5 +358,8 @@ bool is_journal(const std::string& path);
 std::string log_of_journal(const std::string& path);
 /// A log, or the journal as one, for whoever reads logs. Throws InputError.
 std::unique_ptr<std::istream> open_log(const std::string& path);
+/// Makes the policies of such a log for a replay. In a journal, what one in a process of its own
+/// decided depends on what the machine did, too: it is not asked again.
+PolicyMaker maker_for(const std::string& path, const Registry& registry);
 
 }  // namespace ductile

@@ -158,6 +158,12 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs, std::si
   family(text, "ductile_passes_cut_short", "counter", "",
          "Passes that left waiting jobs without a plan because they had planned so many.");
   line(text, "ductile_passes_cut_short_total {}", cut_short_);
+  family(text, "ductile_passes_fallback", "counter", "",
+         "Passes that another policy decided, as the one in a process of its own did not.");
+  line(text, "ductile_passes_fallback_total {}", world.fallbacks);
+  family(text, "ductile_policy_failures", "counter", "",
+         "How often the process of the policy failed.");
+  line(text, "ductile_policy_failures_total {}", world.policy_failures);
   family(text, "ductile_resizes", "counter", "",
          "Resizes that were answered, by what came of them.");
   for (std::size_t d = 0; d < kDirections.size(); ++d) {

@@ -64,6 +64,7 @@ class Metrics {
     double measured_w = 0;             // all of these together
     double corridor_low_w = 0, corridor_high_w = std::numeric_limits<double>::infinity();
     CorridorWatch::Figures corridor{};
+    std::uint64_t fallbacks = 0, policy_failures = 0;  // of a policy in a process of its own
   };
   /// With what can be seen now: the jobs that are not over, the nodes, connections.
   std::string text(const Core& core, std::span<const JobId> jobs, std::size_t connections,

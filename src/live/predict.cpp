@@ -45,7 +45,12 @@ WhatIf what_if_from(const Json& request, const Core& core, Time now, const Regis
   WhatIf change;
   change.fewer_nodes = static_cast<Nodes>(number_in(request, "fewer_nodes", state.platform.nodes));
   if (const Json policy = request.value("policy", Json()); policy.is_string()) {
-    change.policy = registry.make(policy.get<std::string>());
+    const auto name = policy.get<std::string>();
+    // Users have no code of theirs run by the controller.
+    if (registry.find_outside(name)) {
+      throw InputError("policy: what '" + name + "' would do is not asked", "name one of ours");
+    }
+    change.policy = registry.make(name);
     if (change.policy->portfolio()) {
       throw InputError("policy: what a portfolio would choose is not looked ahead for",
                        "name one of its members");

@@ -1257,6 +1257,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   its->text.add("portfolio", is_of_portfolio ? std::optional(settings_.policy) : std::nullopt);
   its->text.add("lost_since_s", lost_since_s());
   its->text.add("lacks", lacks());
+  its->text.add("policy_process", policy_process());
   its->text.begin_list("jobs");
   std::ranges::sort(shown);
   for (const JobId id : shown) {
@@ -1316,6 +1317,20 @@ Json partitions_with(const Platform& platform, std::uint32_t node) {
 
 }  // namespace
 
+/// How a policy in a process of its own does.
+std::optional<Json> Controller::policy_process() const {
+  if (process() == nullptr) return std::nullopt;
+  const PolicyProcess::Account its = process()->account();
+  return Json{{"policy", core_.traits().settings},
+              {"decides", its.decides},
+              {"fallback", its.fallback},
+              {"passes", its.passes},
+              {"fallbacks", its.fallbacks},
+              {"failures", its.failures},
+              {"why", its.failures > 0 ? Json(its.why) : Json()},
+              {"failed_s", its.when_s ? Json(*its.when_s) : Json()}};
+}
+
 std::string Controller::on_nodes() const {
   const State& state = core_.state();
   // Of each node the one that has begun, or begins next.
@@ -1344,6 +1359,7 @@ std::string Controller::on_nodes() const {
   for (const Claim& claim : state.claims) claimed.insert(claim.held.nodes);
   JsonText text;
   text.begin().add("ok", true).add("lost_since_s", lost_since_s()).add("lacks", lacks());
+  text.add("policy_process", policy_process());
   text.begin_list("nodes");
   for (std::uint32_t node = 0; node < state.platform.nodes; ++node) {
     const Health health = state.health[node];

@@ -47,6 +47,11 @@ struct ServeSettings {
   /// empty.
   std::string hands_over{};
   std::string policy = "easy";
+  /// Who decides where a policy in a process of its own does not; how long a pass of that may take,
+  /// and how much memory it may have, in bytes; 0: any.
+  std::string fallback = "easy";
+  Duration policy_timeout = whole_seconds(5);
+  std::uint64_t policy_memory = std::uint64_t{4} << 30;
   /// Of users, by their ids, for `order=fairshare`; `with_shares` puts them into the policy.
   std::vector<UserShare> shares{};
   /// Of a new state; one that is taken up keeps its own.

@@ -189,7 +189,8 @@ void Replay::event(std::string_view rest) {
   const auto* changed = std::get_if<event::ConfigChanged>(&event);
   if (asks_ && taken && changed) {
     policy_ = policy(changed->traits.settings);
-    asks = asks_->apply(now, event::ConfigChanged{policy_->traits, changed->choice});
+    const Traits& traits = policy_->is_outside ? changed->traits : policy_->traits;
+    asks = asks_->apply(now, event::ConfigChanged{traits, changed->choice});
   } else if (asks_) {
     asks = asks_->apply(now, event);
   }
@@ -206,12 +207,14 @@ void Replay::event(std::string_view rest) {
 void Replay::close(std::string_view rest) {
   const auto [now, was_asked] = read([&] { return closed_from_record(rest); });
   std::span<const Decision> asked;
-  if (asks_) {
+  const bool can_be_asked = asks_ && !policy_->is_outside;
+  if (can_be_asked) {
     asked = asks_->close(now, *policy_);
     const std::string text = "C " + to_record(Closed{now, asks_->was_asked()});
     if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
   }
-  const std::vector<PenCall> calls = asks_ ? asked_calls() : recorded_calls(was_asked);
+  const std::vector<PenCall> calls = can_be_asked ? asked_calls() : recorded_calls(was_asked);
+  if (asks_ && !can_be_asked) asked = follow(*asks_, now, was_asked, calls);
   const auto folded = follow(*folds_, now, was_asked, calls);
   if (asks_ && folded.size() != asked.size()) {
     lines_.differs(std::to_string(asked.size()) + " decisions",

@@ -89,12 +89,6 @@ def test_records_replay_with_and_without_python(program, examples, tmp_path):
     assert call(program, "explain", "5", "--log", str(log), "--history").returncode == 0
 
 
-def test_a_controller_takes_none(program, examples, tmp_path):
-    done = call(program, "serve", "--policy", f"python:{examples}/python/easy.py:Easy", "--local", "4x2", "--state",
-                str(tmp_path / "state"))
-    assert done.returncode == 2 and "there is no policy 'python'" in done.stderr, done.stderr
-
-
 def test_a_program_without_the_module(program, tmp_path):
     alone = tmp_path / "ductile"
     alone.write_bytes(pathlib.Path(program).read_bytes())
@@ -104,9 +98,26 @@ def test_a_program_without_the_module(program, tmp_path):
     assert "pybind11-dev" in done.stderr
 
 
-def test_the_tutorial_runs(tmp_path):
-    subprocess.run([sys.executable, "-B", SOURCE / "examples/python/tutorial.py"], cwd=tmp_path,
-                   check=True, capture_output=True)
+def test_the_tutorial_runs(tmp_path, examples):
+    """The cells of the notebook, one after the other."""
+    notebook = json.loads((examples / "python/tutorial.ipynb").read_text())
+    assert notebook["nbformat"] == 4 and not any(cell.get("outputs") for cell in notebook["cells"])
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) >= 5
+    for name in ("easy.py", "malleable.py"):
+        (tmp_path / name).symlink_to(examples / "python" / name)
+    (tmp_path / "tutorial.py").write_text("\n\n".join(cells))
+    done = subprocess.run([sys.executable, "-B", "tutorial.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "decisions are the same" in done.stdout, done.stderr
+
+
+def test_the_pages_of_the_modules_are_as_the_modules(tmp_path):
+    """docs/python: `scripts/python-reference` writes them anew."""
+    done = subprocess.run([sys.executable, "-B", SOURCE / "scripts/python-reference", tmp_path], capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
+    pages = {page.name: page.read_text() for page in tmp_path.iterdir()}
+    assert pages == {page.name: page.read_text() for page in (SOURCE / "docs/python").iterdir()}
 
 
 def test_the_guide_runs(tmp_path):
