@@ -32,6 +32,7 @@ constexpr int kAgeOfTime = 5;
 constexpr std::size_t kMostStreams = 64;
 /// From one look at the journal to the next.
 constexpr auto kLookPause = 250ms;
+constexpr auto kMoment = 1s;
 /// A stream in which nothing happens says so.
 constexpr auto kSilence = 15s;
 /// Records that are looked at at once, and what a stream may have unread to be given more.
@@ -338,7 +339,9 @@ bool HttpApi::has_news() {
     now += fmt::format("{} {} {}.{} ", status.st_ino, status.st_size, status.st_mtim.tv_sec,
                        status.st_mtim.tv_nsec);
   }
-  return std::exchange(seen_, now) != now;
+  // What is written in the same moment leaves the same marks: it is looked for once more, later.
+  if (std::exchange(seen_, now) != now) changed_ = Steady::now();
+  return Steady::now() < changed_ + kMoment;
 }
 
 void HttpApi::feed_streams() {

@@ -91,6 +91,7 @@ class HttpApi final : public HttpServer::Handler {
   std::map<HttpServer::Id, Stream> streams_{};
   std::set<HttpServer::Id> gone_{};
   std::string seen_{};            // of the journal's files
+  Steady::time_point changed_{};  // they, as far as was seen
   Steady::time_point look_at_{};  // into the journal, if there is a stream
   HttpServer server_;
 };

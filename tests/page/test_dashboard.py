@@ -80,7 +80,7 @@ def test_the_dashboard(shown, tmp_path):
     done = subprocess.run(["node", str(WEB / "test/dashboard.mjs"), str(tmp_path / "case.json")], text=True,
                           capture_output=True, timeout=4 * PATIENCE)
     print(done.stdout)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:] + c.log.read_text()[-3000:]
     c.server.wait()
     assert "what answers HTTP has ended (signal 9)" in c.log.read_text()
     c.start()
