@@ -27,6 +27,7 @@
 #include "cli/submit.hpp"
 #include "cli/update.hpp"
 #include "cli/workload.hpp"
+#include "elastisim/scheduler.hpp"
 #include "job/affinity.hpp"
 #include "policies/registry.hpp"
 
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
   // nobody else's code in its process.
   ductile::Registry simulated = registry;
   simulated.policies.push_back(ductile::batsim_policy());
+  simulated.policies.push_back(ductile::elastisim_scheduler_policy());
   simulated.outside.push_back(ductile::outside_python());
   const auto add_commands = [&](CLI::App& app) {
     ductile::add_simulate_command(app, simulated);

@@ -25,7 +25,7 @@ namespace ductile::testing {
 namespace {
 
 // The other end of the protocol, without the sockets.
-class InProcess final : public BatsimChannel {
+class InProcess final : public OutsideChannel {
  public:
   explicit InProcess(const std::shared_ptr<const Policy>& policy) : server_(policy, "the server") {}
   std::string ask(const std::string& text) override { return server_.answer(text); }
