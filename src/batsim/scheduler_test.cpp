@@ -71,7 +71,7 @@ OutsideRun run_outside(const std::function<std::unique_ptr<OutsideChannel>(Outsi
                        Workload workload = small_workload()) {
   OutsideRun run;
   const auto policy = outside();
-  BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
+  OutsideScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
   const std::atomic<bool> stop = false;
   scheduler.begin(
       "there", [&] { return open(run); }, std::make_shared<Workload>(workload), stop);
@@ -261,7 +261,7 @@ TEST(BatsimScheduler, ItsRunIsReplayedWithoutIt) {
   Workload workload = small_workload();
   const auto policy = outside();
   {
-    BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
+    OutsideScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
     const std::atomic<bool> stop = false;
     scheduler.begin(
         "there", [] { return std::make_unique<Served>("easy"); },

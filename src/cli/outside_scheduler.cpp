@@ -77,6 +77,10 @@ OutsideScheduler* ready_outside(Matrix& matrix, std::shared_ptr<const ElastisimS
     throw InputError({.field = endpoint}, kind + " decides in one run",
                      "give it as the only policy, with one --seed, and not --on");
   }
+  if (elastisim && !study) {
+    throw InputError({.field = endpoint}, "there is no study of ElastiSim",
+                     "give one with --elastisim");
+  }
   const char* what = not_told_of(matrix.settings);
   if (elastisim && !what) what = not_in_elastisim(matrix.settings);
   if (what) {

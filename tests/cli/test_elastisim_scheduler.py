@@ -1,6 +1,7 @@
 """ductile simulate --elastisim-scheduler: schedulers made for ElastiSim decide in a simulation."""
 
 import contextlib
+import copy
 import csv
 import importlib.util
 import json
@@ -70,7 +71,7 @@ class Scheduler:
         return [job for job, its in sorted(self.jobs.items()) if its["state"] == PENDING]
 
     def __call__(self, message):
-        self.heard.append(message)
+        self.heard.append(copy.deepcopy(message))  # what is told is changed below
         self.jobs.update((job["id"], job) for job in message["jobs"])
         self.nodes.update((node["id"], node) for node in message["nodes"])
         self.wanted = {}
@@ -155,7 +156,8 @@ def run_with(ductile, tmp_path, configuration, decide, *arguments):
 
 def times(folder):
     with (folder / "jobs.csv").open() as file:
-        return {int(row["job_id"]): (float(row["starting_time"]), float(row["finish_time"])) for row in csv.DictReader(file)}
+        return {int(row["job_id"]): (float(row["starting_time"]), float(row["finish_time"]))
+                for row in csv.DictReader(file) if row["starting_time"]}
 
 
 RIGID = [{"type": "rigid", "num_nodes": size, "submit_time": submit, "walltime": 100}
@@ -283,7 +285,7 @@ def test_jobs_are_killed_at_their_walltime_and_by_the_scheduler(ductile, tmp_pat
     configuration = study(tmp_path / "s", jobs, {"phases": [waits(50)]}, job_kill_grace_period=2)
     folder, its = run_with(ductile, tmp_path, configuration, decide)
     rows = times(folder)
-    assert rows[0] == (0, 7) and rows[1] == (0, 7)
+    assert rows == {0: (0, 7), 1: (0, 7)}  # the third one waited
     [killed] = [message for message in its.heard if message["invocation_type"] == KILLED]
     assert killed["job_id"] == 0 and killed["time"] == 7 and its.jobs[0]["state"] == DEAD
 

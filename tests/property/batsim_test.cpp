@@ -86,7 +86,7 @@ TEST_P(OnlyStarts, AndStartsTheSameThroughTheProtocol) {
     const SimulationCounts counts = simulate(workload, settings, one);
 
     const auto outside = registry.make("batsim");
-    BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*outside).scheduler();
+    OutsideScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*outside).scheduler();
     const std::atomic<bool> stop = false;
     scheduler.begin(
         text, [&] { return std::make_unique<InProcess>(registry.make(text)); },
