@@ -1,25 +1,18 @@
 #include "batsim/scheduler.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/pass.hpp"
 
 namespace ductile {
 namespace {
-
-// A scheduler that wants to be asked again at the same time, as often as that, never stops.
-constexpr std::uint32_t kMostQuestionsAtOnce = 100'000;
-// One that is only woken by its own calls, and does nothing with them for so long, never will.
-constexpr Duration kLongestIdleness = whole_seconds(std::int64_t{30} * 86'400);
 
 // All of the workload's jobs are of one of Batsim's workloads, of this name.
 constexpr std::string_view kBatsimWorkload = "w0";
@@ -63,68 +56,36 @@ std::string beginning(Nodes nodes, const std::string& workload) {
 
 // ---- Beginning and end --------------------------------------------------------------------------
 
-void BatsimScheduler::begin(std::string name, Open open, std::shared_ptr<const Workload> workload,
-                            const std::atomic<bool>& stop) {
-  name_ = std::move(name);
-  open_ = std::move(open);
-  workload_ = std::move(workload);
-  asked_to_stop_ = &stop;
+void BatsimScheduler::prepare() {
   const bool any_barrier =
-      std::ranges::any_of(workload_->adaptive, [](const AdaptiveJob& job) { return job.barrier; });
+      std::ranges::any_of(workload().adaptive, [](const AdaptiveJob& job) { return job.barrier; });
   if (any_barrier) {
-    throw InputError({.field = name_}, "a scheduler for Batsim cannot be told of barriers",
-                     "leave barrier away from the jobs");
+    fail("a scheduler for Batsim cannot be told of barriers", "leave barrier away from the jobs");
   }
-  for (const WorkloadJob& job : workload_->jobs) {
+  for (const WorkloadJob& job : workload().jobs) {
     if (runtimes_.emplace(job.name, job.runtime).second) continue;
-    throw InputError({.field = name_}, fmt::format("two jobs are called {}", job.name),
-                     "Batsim knows jobs by their numbers: give each its own");
+    fail(fmt::format("two jobs are called {}", job.name),
+         "Batsim knows jobs by their numbers: give each its own");
   }
 }
 
-void BatsimScheduler::fail(const std::string& what, const std::string& remedy) const {
-  throw InputError({.field = name_}, what, remedy);
-}
-
-template <class Do>
-void BatsimScheduler::guarded(Do act) {
-  try {
-    act();
-  } catch (const InputError&) {
-    // Who stopped the run waits for no answer, and that is no error.
-    if (!asked_to_stop_->load(std::memory_order_relaxed)) error_ = std::current_exception();
-    stop_ = true;
-  }
-}
-
-void BatsimScheduler::on_begin(const Core& core) {
+void BatsimScheduler::greet(const Core& core) {
   nodes_ = core.state().platform.nodes;
   says_power_ = core.state().platform.says_what_jobs_draw();
-  known_.resize(workload_->jobs.size());
-  guarded([&] {
-    channel_ = open_();
-    news_.add(Time{}, "SIMULATION_BEGINS", beginning(nodes_, workload_->name));
-    exchange(Time{});
-  });
+  known_.resize(workload().jobs.size());
+  news_.add(Time{}, "SIMULATION_BEGINS", beginning(nodes_, workload().name));
+  exchange(Time{});
 }
 
-void BatsimScheduler::on_finish(Time now, const Core&) {
-  if (error_ || stop_ || asked_to_stop_->load(std::memory_order_relaxed)) return;
-  guarded([&] {
-    const auto at = [&] { return std::max(now, ready_); };
-    if (!news_.empty()) exchange(at());
-    news_.add(at(), "SIMULATION_ENDS", "{}");
-    exchange(at());
-  });
-  channel_.reset();
+void BatsimScheduler::part(Time now) {
+  const auto at = [&] { return std::max(now, ready_); };
+  if (!news_.empty()) exchange(at());
+  news_.add(at(), "SIMULATION_ENDS", "{}");
+  exchange(at());
 }
 
 void BatsimScheduler::exchange(Time now) {
-  const auto begin = std::chrono::steady_clock::now();
-  const std::string text = channel_->ask(news_.take(now));
-  seconds_asked_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  ++questions_;
-  BatsimReply reply = parse_batsim_reply(text, name_, now, nodes_);
+  BatsimReply reply = parse_batsim_reply(ask(news_.take(now)), name(), now, nodes_);
   // None of them is before one of those that wait: it is asked when all are done.
   std::ranges::move(reply.orders, std::back_inserter(orders_));
   ready_ = reply.now;
@@ -160,7 +121,7 @@ void BatsimScheduler::on_event(Time now, const Event& event, bool taken, const C
   if (std::holds_alternative<event::Submitted>(event)) {
     const JobId id{came_++};
     if (core.state().jobs.contains(id)) submit(now, id, core);  // else it is rejected
-    if (came_ == workload_->jobs.size()) {
+    if (came_ == workload().jobs.size()) {
       news_.add(now, "NOTIFY", R"({"type":"no_more_static_job_to_submit"})");
     }
   } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
@@ -214,24 +175,10 @@ void BatsimScheduler::on_close(Time now, const Core& core) {
 
 // ---- What it wants ------------------------------------------------------------------------------
 
-void BatsimScheduler::schedule(Pass& pass) {
-  if (error_) return;
-  if (!channel_) {
-    throw InputError({.field = "batsim"}, "a scheduler for Batsim decides in a simulation alone",
-                     "give it to 'ductile simulate' as the only policy");
-  }
-  if (asked_to_stop_->load(std::memory_order_relaxed)) {
-    stop_ = true;
-    return;
-  }
-  guarded([&] { work(pass); });
-}
-
 void BatsimScheduler::work(Pass& pass) {
   const Time now = pass.now();
   // Batsim knows nothing of them.
   for (const Request& request : pass.requests()) pass.deny(request.id, {Why::outside});
-  if (std::exchange(last_asked_, now) != now) asked_now_ = 0;
   while (true) {
     while (!orders_.empty() && orders_.front().at <= now) {
       const BatsimOrder order = std::move(orders_.front());
@@ -243,11 +190,7 @@ void BatsimScheduler::work(Pass& pass) {
       news_.add(now, "REQUESTED_CALL", "{}");
     }
     if (news_.empty()) break;
-    if (++asked_now_ > kMostQuestionsAtOnce) {
-      fail(fmt::format("the scheduler never comes to an end at {} s: it was asked {} times",
-                       seconds_text(now), kMostQuestionsAtOnce),
-           "let it be called later");
-    }
+    count_question(now);
     exchange(now);
   }
   if (const Time wake = next(); wake != kNever) pass.wake_by(wake);
@@ -318,7 +261,11 @@ void BatsimScheduler::execute(Pass& pass, const BatsimOrder& order) {
     orders_.insert(std::ranges::upper_bound(orders_, at, {}, &BatsimOrder::at), std::move(later));
     return;
   }
-  if (!pass.start(id, exactly(order.nodes.count()), {Why::outside}, {.on = &order.nodes})) {
+  // Of evolving jobs it knows one size.
+  const JobSpec& spec = pass.job(id).spec;
+  const Nodes n = order.nodes.count();
+  const bool fits = sizes_at_start(spec.type) || n == spec.preferred;
+  if (!fits || !pass.start(id, exactly(n), {Why::outside}, {.on = &order.nodes})) {
     fail(
         fmt::format("at {} s the scheduler starts job {} on nodes {}: {}", seconds_text(pass.now()),
                     name, to_string(order.nodes), why_not(pass, id, order.nodes)),
@@ -374,29 +321,14 @@ void BatsimScheduler::kill(Pass& pass, const BatsimOrder& order) {
 // ---- The policy ---------------------------------------------------------------------------------
 
 BatsimPolicy::BatsimPolicy(const Parameters& parameters)
-    : endpoint_(parameters.choice("endpoint")),
-      timeout_(seconds(parameters.number("timeout"))),
-      scheduler_(std::make_unique<BatsimScheduler>()) {
-  traits.answers_requests = true;
-  is_outside = true;
-  slowest_clock = kLongestIdleness;
-}
+    : OutsidePolicy(parameters, "a scheduler for Batsim", std::make_unique<BatsimScheduler>()) {}
 
 PolicyInfo batsim_policy() {
   return {.name = "batsim",
           .summary = "a scheduler made for Batsim, in a process of its own",
           .source = "Batsim's protocol, of its versions 3 and 4",
-          .parameters = {{.name = "endpoint",
-                          .type = ParameterType::text,
-                          .fallback = "tcp://127.0.0.1:28000",
-                          .summary = "where it listens, as ZeroMQ writes it"},
-                         {.name = "timeout",
-                          .type = ParameterType::duration,
-                          .fallback = "300",
-                          .min = 0.001,
-                          .max = 1e9,
-                          .unit = "s",
-                          .summary = "how long an answer, or the scheduler, is waited for"}},
+          .parameters =
+              outside_parameters("tcp://127.0.0.1:28000", "where it listens, as ZeroMQ writes it"),
           .make = make_policy<BatsimPolicy>};
 }
 

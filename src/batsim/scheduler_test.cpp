@@ -17,7 +17,7 @@ namespace ductile {
 namespace {
 
 // Answers with texts that were written before, then with nothing.
-class Said final : public BatsimChannel {
+class Said final : public OutsideChannel {
  public:
   Said(std::vector<std::string> answers, std::vector<std::string>& asked)
       : answers_(std::move(answers)), asked_(asked) {}
@@ -34,7 +34,7 @@ class Said final : public BatsimChannel {
   std::vector<std::string>& asked_;
 };
 
-class Served final : public BatsimChannel {
+class Served final : public OutsideChannel {
  public:
   explicit Served(const std::string& policy) : server_(make_policy(policy), "here") {}
   std::string ask(const std::string& text) override { return server_.answer(text); }
@@ -66,12 +66,12 @@ std::shared_ptr<const Policy> outside() {
   return registry.make("batsim");
 }
 
-OutsideRun run_outside(const std::function<std::unique_ptr<BatsimChannel>(OutsideRun&)>& open,
+OutsideRun run_outside(const std::function<std::unique_ptr<OutsideChannel>(OutsideRun&)>& open,
                        SimulationSettings settings = small_settings(),
                        Workload workload = small_workload()) {
   OutsideRun run;
   const auto policy = outside();
-  BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
+  OutsideScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
   const std::atomic<bool> stop = false;
   scheduler.begin(
       "there", [&] { return open(run); }, std::make_shared<Workload>(workload), stop);
@@ -217,7 +217,7 @@ TEST(BatsimScheduler, WhatIsWrongEndsTheRun) {
 }
 
 TEST(BatsimScheduler, WhoAsksToBeCalledAtOnceForEverIsToldSo) {
-  class Restless final : public BatsimChannel {
+  class Restless final : public OutsideChannel {
    public:
     std::string ask(const std::string&) override {
       return at("0", ask_for("0", "CALL_ME_LATER", R"({"timestamp":0})"));
@@ -261,7 +261,7 @@ TEST(BatsimScheduler, ItsRunIsReplayedWithoutIt) {
   Workload workload = small_workload();
   const auto policy = outside();
   {
-    BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
+    OutsideScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*policy).scheduler();
     const std::atomic<bool> stop = false;
     scheduler.begin(
         "there", [] { return std::make_unique<Served>("easy"); },

@@ -28,6 +28,7 @@
 #include "cli/submit.hpp"
 #include "cli/update.hpp"
 #include "cli/workload.hpp"
+#include "elastisim/scheduler.hpp"
 #include "job/affinity.hpp"
 #include "live/policy_process.hpp"
 #include "policies/registry.hpp"
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   // nobody else's code in its process, but in one of its own.
   ductile::Registry simulated = registry;
   simulated.policies.push_back(ductile::batsim_policy());
+  simulated.policies.push_back(ductile::elastisim_scheduler_policy());
   simulated.outside.push_back(ductile::outside_python());
   ductile::Registry served = registry;
   served.outside.push_back(ductile::in_own_process(ductile::outside_python()));

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "batsim/channel.hpp"
 #include "batsim/server.hpp"
 #include "cli/process.hpp"
+#include "outside/channel.hpp"
 
 namespace ductile {
 namespace {

@@ -22,13 +22,13 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/array_job.hpp"
-#include "cli/batsim_scheduler.hpp"
 #include "cli/experiment.hpp"
 #include "cli/figure_options.hpp"
 #include "cli/found_runs.hpp"
 #include "cli/log_options.hpp"
 #include "cli/measure_options.hpp"
 #include "cli/number_range.hpp"
+#include "cli/outside_scheduler.hpp"
 #include "cli/power_options.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
@@ -66,7 +66,8 @@ struct SimulateOptions {
   LogOptions log;
   std::string variant;  // of an experiment
   std::vector<std::string> policies;
-  std::string batsim_scheduler, batsim_timeout_s;
+  std::string batsim_scheduler, batsim_timeout_s, elastisim_scheduler, elastisim_timeout_s;
+  bool elastisim_schedules = false, overrun_given = false;
   bool resample = false;
   std::uint64_t long_term_weeks = Resampling{}.long_term_weeks;
   Transform transform;
@@ -253,6 +254,7 @@ struct Source {
   bool has_node_lists = false;  // jobs name the nodes on which they may run, or may not
   std::optional<std::int64_t> unix_start_time;
   std::vector<InputFile> files{};  // from which it was read
+  std::shared_ptr<const ElastisimStudy> study{};
 };
 
 // What was read and what was not, with the option that would change it; where there is no such one,
@@ -417,6 +419,7 @@ Source from_elastisim(const SimulateOptions& options, ProgressLine& progress) {
   }
   const ElastisimRules rules{.extend_walltime = options.log.rules.extend_walltime,
                              .max_jobs = options.log.rules.max_jobs,
+                             .for_scheduler = options.elastisim_schedules,
                              .folders = options.folders};
   ElastisimInput input = read_elastisim(options.elastisim, rules);
   tell(input.remarks, options.elastisim, options, progress);
@@ -429,6 +432,9 @@ Source from_elastisim(const SimulateOptions& options, ProgressLine& progress) {
   const auto workload = std::make_shared<Workload>(std::move(input.workload));
   Source source = from_jobs(workload, input.machine.nodes, options);
   for (std::string& file : input.files) source.files.push_back({"elastisim", std::move(file)});
+  if (options.elastisim_schedules) {
+    source.study = std::make_shared<const ElastisimStudy>(std::move(input.study));
+  }
   return source;
 }
 
@@ -936,8 +942,8 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   }
   if (caller && caller->observer) matrix.observers.push_back(caller->observer);
   matrix.settings.stop = caller ? caller->stop : &stop_on_signal();
-  const BatsimScheduler* const outside =
-      ready_batsim(matrix, session.step != Step::all, options.quiet);
+  const OutsideScheduler* const outside =
+      ready_outside(matrix, source.study, session.step != Step::all, options.quiet);
   if (!options.out.empty()) open_results(matrix, options, session);
   if (session.step == Step::ready) return {};
   matrix.progress = [&](const Progress& now) {
@@ -971,7 +977,7 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   if (!options.quiet) tell_never_satisfied(summaries);
   if (outside) {
     std::cout.flush();
-    tell_batsim(*outside, options.quiet);
+    tell_outside(*outside, options.quiet);
     outside->rethrow();
   }
   if (!options.quiet && !matrix.settings.stop->load()) tell_left(summaries);
@@ -1106,6 +1112,7 @@ void add_overrun_option(CLI::App& command, SimulateOptions& options) {
           [&options](const std::string& what) {
             options.log.rules.extend_walltime = what == "extend";
             options.settings.kill_overrun = what == "kill";
+            options.overrun_given = true;
           },
           "jobs that ran longer than requested: extend their walltime, or kill them [extend]")
       ->check(CLI::IsMember({"extend", "kill"}));
@@ -1237,6 +1244,24 @@ void add_options(CLI::App& command, SimulateOptions& options) {
                   "how long an answer of it, or that it comes, is waited for (s) [300]")
       ->type_name("S")
       ->needs(outside);
+  auto* study = command.add_option_function<std::vector<std::string>>(
+      "--elastisim-scheduler",
+      [&options](const std::vector<std::string>& given) {
+        options.elastisim_schedules = true;
+        options.elastisim_scheduler = given.front();
+      },
+      "the scheduler of the study of --elastisim connects to that address, and decides, of one run "
+      "[zmq_url of the study]");
+  study->type_name("ENDPOINT")
+      ->expected(0, 1)
+      ->needs(command.get_option("--elastisim"))
+      ->excludes(outside)
+      ->excludes("--policy");
+  command
+      .add_option("--elastisim-timeout", options.elastisim_timeout_s,
+                  "how long an answer of it, or that it comes, is waited for (s) [300]")
+      ->type_name("S")
+      ->needs(study);
   add_world_options(command, options);
   CLI::Option* const seed = add_seed_option(command, options);
   command
@@ -1290,7 +1315,21 @@ void parse_texts(CLI::App& command, std::vector<std::string> texts) {
 
 void set_policies(SimulateOptions& options) {
   if (!options.batsim_scheduler.empty()) {
-    options.policies = {batsim_policy_text(options.batsim_scheduler, options.batsim_timeout_s)};
+    options.policies = {outside_policy_text("batsim", "--batsim-scheduler",
+                                            options.batsim_scheduler, options.batsim_timeout_s)};
+  }
+  if (options.elastisim_schedules) {
+    options.policies = {outside_policy_text("elastisim-scheduler", "--elastisim-scheduler",
+                                            options.elastisim_scheduler,
+                                            options.elastisim_timeout_s)};
+  }
+  // As there: jobs are killed.
+  for (const std::string& policy : options.policies) {
+    if (!policy.starts_with("elastisim-scheduler")) continue;
+    options.elastisim_schedules = true;
+    if (options.overrun_given) continue;
+    options.log.rules.extend_walltime = false;
+    options.settings.kill_overrun = true;
   }
   if (options.policies.empty()) options.policies = {"easy"};
 }

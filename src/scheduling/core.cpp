@@ -154,6 +154,7 @@ bool Core::apply(Time now, const event::MoveOrdered& e) { return apply_at(now, e
 bool Core::apply(Time now, const event::Suspended& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::StopOrdered& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::Booked& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::AtPoint& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::TimerFired& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::MachineChanged& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const Event& event) {
@@ -561,6 +562,10 @@ bool Core::happened(const event::Suspended& suspended) {
   requeue(suspended.job, state_.now + kTick);
   state_.must_wake = true;
   return true;
+}
+
+bool Core::happened(const event::AtPoint& at_point) {
+  return state_.jobs.contains(at_point.job) && state_.jobs[at_point.job].status == Status::running;
 }
 
 bool Core::happened(const event::StopOrdered& ordered) {

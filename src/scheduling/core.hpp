@@ -51,6 +51,7 @@ class Core {
   bool apply(Time now, const event::Suspended& suspended);
   bool apply(Time now, const event::StopOrdered& ordered);
   bool apply(Time now, const event::Booked& booked);
+  bool apply(Time now, const event::AtPoint& at_point);
   bool apply(Time now, const Event& event);
 
   /// Ends the instant: carries out due claims and operator's orders, takes malleable jobs off nodes
@@ -111,6 +112,7 @@ class Core {
   bool happened(const event::MoveOrdered& ordered);
   bool happened(const event::Suspended& suspended);
   bool happened(const event::StopOrdered& ordered);
+  bool happened(const event::AtPoint& at_point);
   bool happened(const event::Booked& booked);
 
   /// The job leaves its nodes but is not over: it waits again.

@@ -167,6 +167,12 @@ struct Booked {
   Booking booking;
 };
 
+/// A running job is where it can be resized and waits to hear whether it is. Told to policies that
+/// want it (`Wants::points`).
+struct AtPoint {
+  JobId job;
+};
+
 }  // namespace event
 
 using Event =
@@ -174,7 +180,8 @@ using Event =
                  event::Resized, event::Ended, event::EvolvingRequested, event::EvolvingWithdrawn,
                  event::NodesChanged, event::CorridorChanged, event::Believed, event::SizeOrdered,
                  event::ConfigChanged, event::TimerFired, event::Altered, event::MachineChanged,
-                 event::MoveOrdered, event::Suspended, event::StopOrdered, event::Booked>;
+                 event::MoveOrdered, event::Suspended, event::StopOrdered, event::Booked,
+                 event::AtPoint>;
 
 template <class E>
 constexpr EventKinds kind_of() {

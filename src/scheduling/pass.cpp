@@ -667,16 +667,23 @@ bool Pass::can_start_with(JobId id, SizeRange range) const {
   return allowed.contains(range.min) && allowed.contains(range.max);
 }
 
+bool Pass::can_take(const Job& its, const NodeSet& nodes, Nodes size, Nodes base, Time end) const {
+  if (nodes.count() > idle(its, end, nullptr) || state_.idle.among(nodes) != nodes) return false;
+  if (!state_.cells.is_one() && !state_.cells.nodes(room(its, end)).contains(nodes)) return false;
+  return size <= base ||
+         state_.largest(its, size, base, RequestId::none, -state_.booked_power_mw(end)) == size;
+}
+
 bool Pass::start_on(JobId id, const NodeSet& nodes, SizeRange range, Reason reason) {
   const Nodes n = nodes.count();
   if (!state_.rules.identities || n == 0 || nodes.parts.back().last >= platform().nodes)
     return false;
-  if (!range.contains(n) || !can_start_with(id, exactly(n))) return false;
+  if (!range.contains(n) || !knows(id)) return false;
   const Job& its = job(id);
-  const Time end = end_at(its, exactly(n));
-  if (n > idle(its, end, nullptr) || state_.idle.among(nodes) != nodes) return false;
-  if (!state_.cells.is_one() && !state_.cells.nodes(room(its, end)).contains(nodes)) return false;
-  if (state_.largest(its, n, 0, RequestId::none, -state_.booked_power_mw(end)) != n) return false;
+  // An evolving job begins with what it is given, if somebody else says so.
+  const bool may_have = its.spec.type == JobType::evolving ? startable(id) && state_.allows(its, n)
+                                                           : can_start_with(id, exactly(n));
+  if (!may_have || !can_take(its, nodes, n, 0, end_at(its, exactly(n)))) return false;
   Holding taken{n, nodes};
   state_.idle.take(taken);
   state_.queue.remove(id, its.spec);
@@ -780,7 +787,33 @@ bool Pass::start_larger(JobId id, Claim& claim, SizeRange add, Reason reason,
   return true;
 }
 
+bool Pass::resize_on(JobId id, const NodeSet& nodes, Reason reason, RequestId request) {
+  if (!state_.rules.identities || nodes.empty() || nodes.parts.back().last >= platform().nodes)
+    return false;
+  const Job& its = job(id);
+  const Nodes n = nodes.count();
+  if (its.doing != Doing::nothing || state_.in_pass(its)) return false;
+  if (its.holding.nodes == nodes || !state_.allows(its, n)) return false;
+  if (its.keep != Job::kNoKeep && !nodes.contains(its.keep)) return false;
+  const NodeSet join = difference(nodes, its.holding.nodes);
+  if (!join.empty() && !can_take(its, join, n, its.target, end_at(its, exactly(n)))) return false;
+  state_.resettle(id, nodes, reason, request);
+  return true;
+}
+
 bool Pass::resize(JobId id, SizeRange to, Reason reason, const Sources& sources) {
+  if (sources.on) {
+    const bool alone = sources.cuts.empty() && !sources.incoming && !named(sources.in);
+    if (!alone || !knows(id) || !resizable(id) || !to.contains(sources.on->count())) return false;
+    if (!resize_on(id, *sources.on, reason, RequestId::none)) return false;
+    return wrote([&] {
+      return PenCall{.verb = PenCall::Verb::resize,
+                     .job = id,
+                     .size = to,
+                     .reason = reason,
+                     .on = *sources.on};
+    });
+  }
   if (sources.in != named(sources.in)) {
     return resize(id, to, reason, {sources.cuts, sources.incoming});
   }
@@ -846,7 +879,10 @@ bool Pass::grant(RequestId id, Reason reason, const Sources& sources,
   if (!can_grant(*at)) return false;
   const auto unknown = [&](const Delay& delay) { return !knows(delay.job); };
   if (std::ranges::any_of(delays, unknown)) return false;
-  if (at->delta > 0) {
+  if (sources.on) {
+    const bool alone = sources.cuts.empty() && !sources.incoming && !named(sources.in);
+    if (!alone || !resize_on(at->job, *sources.on, reason, id)) return false;
+  } else if (at->delta > 0) {
     const std::optional<SizeRange> add = growth_of(*at);
     if (!add || !expand(at->job, *add, reason, sources, id)) return false;
   } else {
@@ -863,6 +899,7 @@ bool Pass::grant(RequestId id, Reason reason, const Sources& sources,
     call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
     call.incoming = sources.incoming;
     if (sources.in) call.in = *sources.in;
+    if (sources.on) call.on = *sources.on;
     call.delays.assign(delays.begin(), delays.end());
     return call;
   });

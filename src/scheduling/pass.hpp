@@ -27,7 +27,8 @@ struct Sources {
   /// Of which cells the idle ones are: no more of each than this. Null: of any that the job may
   /// use, by the rules of `place`.
   const Spread* in = nullptr;
-  /// Of a start, which then has no other source: exactly these idle nodes. Needs identities.
+  /// All that the job is to hold, exactly: there is no other source then. What it does not hold yet
+  /// is idle. A running job may give nodes up for others. Needs identities.
   const NodeSet* on = nullptr;
 };
 
@@ -319,6 +320,7 @@ class Pass {
   }
   /// Grants an evolving request, as a resize of its job. `delays`: what it does to others. A growth
   /// keeps to the job's largest size; a shrink may go below its smallest: the application asked.
+  /// `on` certain nodes they are the answer, however many it asked for.
   bool grant(RequestId id, Reason reason, const Sources& sources = {},
              std::span<const Delay> delays = {});
   bool deny(RequestId id, Reason reason);
@@ -406,6 +408,9 @@ class Pass {
                                   RequestId request) const;
   std::optional<Member> member(const Gain& gain) const;
   bool start_on(JobId id, const NodeSet& nodes, SizeRange range, Reason reason);
+  /// Are these idle, and so many, that this job can have until then?
+  bool can_take(const Job& its, const NodeSet& nodes, Nodes size, Nodes base, Time end) const;
+  bool resize_on(JobId id, const NodeSet& nodes, Reason reason, RequestId request);
   bool start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reason);
   /// Such a cut of cores gives these parts of the victim's nodes; none: it is not possible.
   std::vector<Part> kept_by(const Cut& cut) const;

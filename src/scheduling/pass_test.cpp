@@ -543,6 +543,70 @@ TEST(StartOn, IsFoldedOnTheSameNodes) {
   EXPECT_EQ(fingerprint(folded.state()), fingerprint(stage.state()));
 }
 
+TEST(ResizeOn, TakesAndGivesExactlyTheseNodes) {
+  Stage stage, folded;
+  const JobId id = stage.run(malleable({1, 8}, 4));  // 0 to 3
+  folded.run(malleable({1, 8}, 4));
+  const NodeSet wanted = nodes({{1, 1}, {3, 3}, {6, 7}});
+  const auto decisions = stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.resize(id, exactly(3), kReason, {.on = &wanted}));  // these are 4
+    EXPECT_TRUE(p.resize(id, exactly(4), kReason, {.on = &wanted}));
+    EXPECT_FALSE(p.resize(id, exactly(4), kReason, {.on = &wanted}));
+  });
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].after, holding({{1, 1}, {3, 3}, {6, 7}}));
+  EXPECT_EQ(stage.job(id).holding, holding({{0, 3}, {6, 7}}));
+  const auto again = follow(folded.core, folded.now, true, stage.core.pen_calls());
+  EXPECT_EQ((std::vector<Decision>(again.begin(), again.end())), decisions);
+  EXPECT_EQ(fingerprint(folded.state()), fingerprint(stage.state()));
+  ASSERT_TRUE(stage.resized(id));
+  EXPECT_EQ(stage.job(id).holding, holding({{1, 1}, {3, 3}, {6, 7}}));
+  EXPECT_EQ(stage.idle(), 4u);
+}
+
+TEST(ResizeOn, NeedsIdleNodesOfAPossibleNumberAndNoOtherSource) {
+  Stage stage;
+  stage.run(rigid(2, 10));                           // 0 and 1
+  const JobId id = stage.run(malleable({2, 4}, 3));  // 2 to 4
+  stage.close([&](Pass& p) {
+    const auto resize = [&](const NodeSet& on, Sources sources = {}) {
+      sources.on = &on;
+      return p.resize(id, exactly(on.count()), kReason, sources);
+    };
+    EXPECT_FALSE(resize(nodes({{1, 4}})));  // 1 is held
+    EXPECT_FALSE(resize(nodes({{2, 4}})));  // as it is
+    EXPECT_FALSE(resize(nodes({{2, 2}})));  // too few
+    EXPECT_FALSE(resize(nodes({{2, 6}})));  // too many
+    EXPECT_FALSE(resize(nodes({{6, 8}})));  // there is no 8
+    EXPECT_FALSE(resize(nodes({{2, 5}}), {.incoming = true}));
+    EXPECT_TRUE(resize(nodes({{2, 5}})));
+  });
+}
+
+TEST(GrantOn, IsTheAnswerWhateverItAskedFor) {
+  Stage stage;
+  const JobId id = stage.run(sized(JobType::evolving, {2, 6}, 2, 10));  // 0 and 1
+  ASSERT_TRUE(stage.tell(event::EvolvingRequested{RequestId{0}, id, 1, 0}));
+  const NodeSet wanted = nodes({{1, 1}, {4, 7}});
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.grant(RequestId{0}, kReason, {.on = &wanted}));
+    EXPECT_FALSE(p.has_requests());
+  });
+  ASSERT_TRUE(stage.resized(id));
+  EXPECT_EQ(stage.job(id).holding, holding({{1, 1}, {4, 7}}));
+}
+
+TEST(StartOn, GivesAnEvolvingJobAnySize) {
+  Stage stage;
+  const JobId id = stage.submit(sized(JobType::evolving, {2, 6}, 2, 10));
+  const NodeSet wanted = nodes({{2, 6}}), one = nodes({{2, 2}});
+  stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.start(id, exactly(1), kReason, {.on = &one}));
+    EXPECT_TRUE(p.start(id, exactly(5), kReason, {.on = &wanted}));
+  });
+  EXPECT_EQ(stage.job(id).holding, holding({{2, 6}}));
+}
+
 TEST(StartOn, NeedsIdleNodesOfTheRightNumberAndNoOtherSource) {
   Stage stage;
   stage.run(rigid(2, 10));  // 0 and 1

@@ -17,7 +17,8 @@ class Pass;
 struct Wants {
   bool mtct = false;  // MPI time over compute time of jobs whose size may change
   bool corridor =
-      false;  // the bounds of power that the machine shall keep; the upper one binds then
+      false;            // the bounds of power that the machine shall keep; the upper one binds then
+  bool points = false;  // that running jobs are where they can be resized (`event::AtPoint`)
 };
 
 /// Decides in one pass, given its view and its pen. Const: the same core and the same events give

@@ -15,10 +15,10 @@ namespace ductile {
 namespace {
 
 // In the order of `Event`.
-constexpr std::array<std::string_view, 20> kEventWords{
+constexpr std::array<std::string_view, 21> kEventWords{
     "submitted", "eligible", "started",  "start-failed", "resized", "ended",  "requested",
     "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer",
-    "altered",   "machine",  "move",     "suspended",    "stop",    "booked"};
+    "altered",   "machine",  "move",     "suspended",    "stop",    "booked", "at-point"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -298,6 +298,7 @@ struct EventWriter {
     out.number(its.power_mw).flag(its.for_jobs);
     out.list(its.users, [](Writer& w, std::uint32_t user) { w.number(user); });
   }
+  void operator()(const event::AtPoint& e) const { out.id(e.job); }
 };
 
 // --- Reading -------------------------------------------------------------------------------------
@@ -872,8 +873,10 @@ Event event_from_record(std::string_view text) {
         if (how.text != "-") e.how = how.choice<Stop>(kStopWords);
         return e;
       }
-      default:
+      case 19:
         return event::Booked{read_booking(in)};
+      default:
+        return event::AtPoint{job()};
     }
   }();
   in.finish();

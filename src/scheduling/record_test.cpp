@@ -244,6 +244,8 @@ struct Any {
       case 18:
         return event::StopOrdered{id<JobId>(),
                                   flag() ? std::optional(of(Stop::suspend)) : std::nullopt};
+      case 20:
+        return event::AtPoint{id<JobId>()};
       default: {
         Booking booking{.id = id<BookingId>(), .name = flag() ? "repair" : "a.b_c-d+1"};
         booking.from = moment();

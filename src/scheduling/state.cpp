@@ -1453,19 +1453,26 @@ void State::keep_work(Job& job, Duration paused) {
 void State::leave(JobId id, const NodeSet& nodes, const Way& way, Reason reason) {
   if (way.fresh == 0) return shrink(id, way.size, reason);
   Job& job = jobs[id];
-  ++changes;
   NodeSet left = can_leave(job, nodes);
   NodeSet others = difference(idle.nodes(), avoided(job, nodes));
   const NodeSet stay = difference(job.holding.nodes, left);
   const Holding fresh{way.fresh, cells.is_one()
                                      ? placer.take(others, way.fresh, stay)
                                      : pick(cells, placer, others, open_cells(job), way.fresh)};
-  idle.take(fresh);
+  resettle(id, united(stay, fresh.nodes), reason, RequestId::none);
+}
+
+void State::resettle(JobId id, const NodeSet& nodes, Reason reason, RequestId request) {
+  Job& job = jobs[id];
+  ++changes;
+  const NodeSet joins = difference(nodes, job.holding.nodes);
+  const Holding fresh{joins.count(), joins};
+  if (fresh.count > 0) idle.take(fresh);
   before_change(job);
-  job.decision = decide(Decision::Kind::resize, id, reason).id;
+  job.decision = decide(Decision::Kind::resize, id, reason, request).id;
   job.doing = Doing::resizing;
-  job.target = way.size;
-  Holding after{way.size, united(stay, fresh.nodes)};
+  Holding after{nodes.count(), nodes};
+  job.target = after.count;
   const AdaptiveSpec* spec = adaptive_spec(job);
   Unanswered& move = unanswered.back();
   move.before = job.holding;

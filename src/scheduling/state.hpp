@@ -877,6 +877,8 @@ class State : public Facts, public Indices {
   void keep_work(Job& job, Duration paused);
   /// A running job leaves these nodes, for other idle ones as far as `way` has them.
   void leave(JobId id, const NodeSet& nodes, const Way& way, Reason reason);
+  /// A running job shall hold exactly these nodes: those that it has not yet are idle.
+  void resettle(JobId id, const NodeSet& nodes, Reason reason, RequestId request);
   /// These, and those that the running job is ordered off.
   NodeSet avoided(const Job& job, const NodeSet& nodes) const;
   /// Enough of a job's nodes go, by the rules of placement: what it keeps.

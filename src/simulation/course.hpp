@@ -34,6 +34,10 @@ class Course {
   Work left_at(double progress) const;
   /// What is left when a step asks.
   Work left_at(const EvolvingStep& step) const;
+  /// How many iterations of its phases are over then; 0, if it has none.
+  std::uint64_t iterations_done(Work left) const {
+    return has_phases() ? static_cast<std::uint64_t>((total_ - left) / unit_) : 0;
+  }
   /// What is left of `left` after `size` nodes worked for `time`. Where that is the end of an
   /// iteration as near as times are known, it is that end: the first one, if iterations that take
   /// no time follow.

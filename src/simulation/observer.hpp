@@ -30,6 +30,9 @@ class Observer {
   /// A job has paid for its resize under way: nodes times time, in node-microseconds. Comes before
   /// the call that says how that ended. Only the world knows; a log does not.
   virtual void on_paid(Time, JobId, Wide /*node_us*/, const Core&) {}
+  /// A job waits to hear whether it is resized (`event::AtPoint`, or a request for `wanted` nodes,
+  /// if that is not 0), after so many of its iterations.
+  virtual void on_point(Time, JobId, std::uint64_t /*iterations*/, Nodes /*wanted*/, const Core&) {}
   /// The world changed a job's size, or left it as it was.
   virtual void on_resized(Time, JobId, Nodes /*before*/, const Core&) {}
   /// A job is about to end (or to wait again, `requeued`); the core still shows it as running, or

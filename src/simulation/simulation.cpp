@@ -112,6 +112,7 @@ struct Run {
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
   Work reached = 0;     // no more is left: a step was there
+  Work told = 0;        // what was left at the last scheduling point that was told
   // When it started, the last time:
   Work first_left = 0;
   Time first_limit = kNever;
@@ -301,6 +302,9 @@ class World {
     Work left;
   };
   std::optional<Point> next_resize(JobId id, Time ready) const;
+  struct Halt;
+  std::optional<Halt> next_halt(JobId id) const;
+  void halt(JobId id);
   Work left_at(JobId id, Time time) const;
   Time when(JobId id, Work left) const;
   Duration rigid_runtime(JobId id) const;
@@ -640,34 +644,68 @@ void World::happen() {
       }
       return;
     }
-    case Kind::step: {
-      if (entry.data != epochs_[index(id)]) return;
-      const AdaptiveJob& more = *adaptive(id);
-      Run& run = run_of(id);
-      const EvolvingStep& step = more.steps[run.step++];
-      run.reached = course_of(id).left_at(step);
-      if (step.iterations > 0) {
-        if (core_.job(id).claim != ClaimId::none) {  // nodes are on their way
-          plan(id);
-          return;
-        }
-        withdraw_requests(id);
-      }
-      const bool asks = run.denied || !step.if_denied;
-      if (const std::int32_t delta = more.delta_of(step, run.size); asks && delta != 0) {
-        const RequestId request{static_cast<std::uint32_t>(saves_.size())};
-        saves_.push_back(step.saves);
-        run.denied = false;
-        tell(event::EvolvingRequested{request, id, delta, step.at_least});
-        if (step.iterations > 0) {
-          asked_.emplace_back(id, ++epochs_[index(id)]);
-          return;
-        }
-      }
+    case Kind::step:
+      if (entry.data == epochs_[index(id)]) halt(id);
+      return;
+  }
+}
+
+// Where a job asks for nodes, or waits to hear whether it is resized.
+struct World::Halt {
+  Work left = 0;
+  bool asks = false;
+};
+
+std::optional<World::Halt> World::next_halt(JobId id) const {
+  const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
+  const Course course = course_of(id);
+  const Run& run = run_of(id);
+  std::optional<Halt> next;
+  if (run.left > 0 && run.step < steps.size()) next = {course.left_at(steps[run.step]), true};
+  if (!settings_.policy->wants.points || !sizes_while_running(adaptive(id)->type)) return next;
+  const std::optional<Work> point = course.next_point(std::min(run.left, run.told - 1), run.size);
+  if (point && (!next || *point > next->left)) next = {*point, false};
+  return next;
+}
+
+void World::halt(JobId id) {
+  const AdaptiveJob& more = *adaptive(id);
+  Run& run = run_of(id);
+  const Halt here = *next_halt(id);
+  const Course course = course_of(id);
+  run.reached = here.left;
+  const auto wait = [&](Nodes wanted) {
+    for (Observer* observer : observers_) {
+      observer->on_point(now_, id, course.iterations_done(here.left), wanted, core_);
+    }
+    asked_.emplace_back(id, ++epochs_[index(id)]);
+  };
+  if (!here.asks) {
+    run.told = here.left;
+    tell(event::AtPoint{id});
+    wait(0);
+    return;
+  }
+  const EvolvingStep& step = more.steps[run.step++];
+  if (step.iterations > 0) {
+    if (core_.job(id).claim != ClaimId::none) {  // nodes are on their way
       plan(id);
       return;
     }
+    withdraw_requests(id);
   }
+  const bool asks = run.denied || !step.if_denied;
+  if (const std::int32_t delta = more.delta_of(step, run.size); asks && delta != 0) {
+    const RequestId request{static_cast<std::uint32_t>(saves_.size())};
+    saves_.push_back(step.saves);
+    run.denied = false;
+    tell(event::EvolvingRequested{request, id, delta, step.at_least});
+    if (step.iterations > 0) {
+      wait(run.size + static_cast<Nodes>(delta));
+      return;
+    }
+  }
+  plan(id);
 }
 
 // --- Decisions
@@ -739,6 +777,7 @@ void World::begin(JobId id) {
       run.left = run.reached = course_of(id).total();
       run.step = 0;
       run.denied = false;
+      run.told = course_of(id).total();
     }
     run.at = now_;
     run.first_left = run.left;
@@ -830,7 +869,6 @@ bool World::would_have_ended(JobId id) const {
 // work, and there is none.
 void World::plan(JobId id) {
   const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
-  const Course course = course_of(id);
   Run& run = run_of(id);
   const std::uint32_t epoch = ++epochs_[index(id)];
   const auto when = [&](Work left) { return this->when(id, left); };
@@ -845,11 +883,10 @@ void World::plan(JobId id) {
     if (counts_pauses || kill <= run.pause) at = std::min(at, std::max(kill, now_));
   }
   watch_prediction(id);
-  if (run.step < steps.size() && run.left > 0) {
-    const EvolvingStep& step = steps[run.step];
-    const Work there = course.left_at(step);
+  if (const auto next = next_halt(id)) {
+    const Work there = next->left;
     const Time ask = when(there);
-    const bool counted = step.iterations > 0;
+    const bool counted = !next->asks || steps[run.step].iterations > 0;
     const bool is_resized = counted && run.pause != kNever && there <= run.paused;
     const bool before_end = ask < at || (counted && ask == run.end && ask == at);
     if (before_end && ask <= run.pause && !is_resized) {
@@ -933,7 +970,7 @@ void World::take_pace(JobId id, const Pace& its) {
 void World::advance(JobId id) {
   Run& run = run_of(id);
   run.left = run.reached = now_ >= run.pause ? run.paused : left_at(id, now_);
-  run.at = now_;
+  run.at = std::max(run.at, now_);  // later: it still pays for its last resize
 }
 
 // Where the job can be resized, from `ready` on; nothing if its end comes first.
@@ -983,7 +1020,7 @@ void World::order_resize(const Decision& decision) {
   run.pause = point->at;
   run.paused = point->left;
   plan(id);
-  const Time paid = later(point->at, answer.cost);
+  const Time paid = later(point->at, how.pays_after ? Duration{} : answer.cost);
   send(id, paid, std::move(answer));
 }
 
@@ -1062,8 +1099,11 @@ void World::answer_resize(JobId id, Answer answer) {
     }
     run.left = run.reached = course.left_without(run.left, answer.saves);
     run.pause = kNever;
-    pay(id, answer.cost, std::max(answer.before, answer.now.count) + answer.replaced);
+    const bool has_paid = !settings_.resize.pays_after;
+    pay(id, answer.cost,
+        has_paid ? std::max(answer.before, answer.now.count) + answer.replaced : answer.now.count);
     run.size = answer.now.count;
+    if (!has_paid) run.at = later(now_, std::exchange(answer.cost, Duration{}));
   }
   const event::Resized resized{id, answer.decision, std::move(answer.now), retry, answer.cost};
   tell(resized);

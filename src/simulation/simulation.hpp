@@ -39,6 +39,9 @@ struct ResizeBehaviour {
   enum class ApplyAt : std::uint8_t { immediate, phase_end };
 
   ApplyAt apply_at = ApplyAt::immediate;
+  /// Nodes that leave are free at once, and those that stay and come pay then, by themselves; else
+  /// all of them pay first.
+  bool pays_after = false;
   std::uint32_t phases = 100;            // phase_end: of a job that has none of its own
   RandomDuration delay;                  // until the application looks for a scheduling point
   double refuse = 0;                     // probability of a refusal at the scheduling point

@@ -568,6 +568,20 @@ TEST(PhaseEnd, WaitsForTheNextSchedulingPointAndThenForTheCost) {
   EXPECT_DOUBLE_EQ(counts.reconfiguration_node_s, 3 * 8);
 }
 
+TEST(PhaseEnd, ChangesSizeFirstAndPaysThenWhereThatIsSo) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 10;
+  small.settings.resize.pays_after = true;
+  small.malleable(0, 100, 4).cost.fixed_s = 3;
+  small.orders({{11, k0, 8}});
+  const SimulationCounts counts = small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 1u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(20));
+  EXPECT_EQ(small.tape.end(k0).at, at_s(23 + 320 / 8.0));
+  EXPECT_DOUBLE_EQ(counts.reconfiguration_node_s, 3 * 8);
+}
+
 TEST(PhaseEnd, IsNowForAJobThatIsAtOne) {
   Small small;
   small.settings.resize.apply_at = kPhaseEnd;

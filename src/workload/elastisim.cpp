@@ -63,8 +63,11 @@ class JobsReader {
   const ElastisimModel& model(const JsonAt& path, const std::string& jobs_file);
 
   void job(const JsonAt& json, const std::string& jobs_file, std::uint64_t name);
+  void study(const JsonAt& configuration);
+  static std::string texts(const JsonAt& map);
   static Time submit_of(const JsonAt& json);
   std::optional<SizeRange> sizes_of(const JsonAt& json, JobType type);
+  static std::uint32_t gpus_at(const JsonAt& json, const char* key);
   std::uint32_t gpus_of(const JsonAt& json, JobType type);
   Variables arguments(const JsonAt& json);
   void walltime(const JsonAt& json, WorkloadJob& job);
@@ -84,7 +87,8 @@ class JobsReader {
   ElastisimInput input_;
   Remarks remarks_;
   bool clip_requests_ = true;
-  std::map<std::string, ElastisimModel> models_;                      // by path
+  Duration grace_{};                              // from the walltime to the kill
+  std::map<std::string, ElastisimModel> models_;  // by path
   std::map<std::pair<std::string, std::string>, std::string> found_;  // paths, by who names them
   Contention of_files_, of_network_;
 };
@@ -163,12 +167,15 @@ ElastisimInput JobsReader::read() {
   const std::string platform = find(configuration.at("platform_file"), configuration_);
   input_.machine = parse_simgrid(load(platform), platform, input_.remarks);
   clip_requests_ = configuration.boolean("clip_evolving_requests", true);
+  study(configuration);
   if (configuration.boolean("allow_oversubscription", false)) {
     ++remarks_["allow_oversubscription: nodes are not shared"];
   }
-  if (configuration.has("job_kill_grace_period") &&
-      configuration.at("job_kill_grace_period").number(0, kMostElastisimSeconds) > 0) {
-    ++remarks_["job_kill_grace_period: jobs are killed at their walltime, if at all"];
+  if (configuration.has("job_kill_grace_period")) {
+    grace_ = seconds(configuration.at("job_kill_grace_period").number(0, kMostElastisimSeconds));
+    if (grace_ > Duration{} && !rules_.for_scheduler) {
+      ++remarks_["job_kill_grace_period: jobs are killed at their walltime, if at all"];
+    }
   }
 
   const std::string jobs_file = find(configuration.at("jobs_file"), configuration_);
@@ -193,6 +200,67 @@ ElastisimInput JobsReader::read() {
   return std::move(input_);
 }
 
+// When the study's scheduler is asked, and what it is told besides jobs and nodes.
+void JobsReader::study(const JsonAt& configuration) {
+  if (!rules_.for_scheduler) return;
+  ElastisimStudy& study = input_.study;
+  if (configuration.has("zmq_url")) study.endpoint = configuration.at("zmq_url").text();
+  const auto interval = [&](const char* key) {
+    if (!configuration.has(key)) return Duration{};
+    return seconds(configuration.at(key).number(0, kMostElastisimSeconds));
+  };
+  study.interval = interval("scheduling_interval");
+  study.min_interval = interval("min_scheduling_interval");
+  study.on_submit = configuration.boolean("schedule_on_job_submit", false);
+  study.on_finalize = configuration.boolean("schedule_on_job_finalize", false);
+  study.on_scheduling_point = configuration.boolean("schedule_on_scheduling_point", false);
+  study.on_reconfiguration = configuration.boolean("schedule_on_reconfiguration", false);
+  if (study.interval == Duration{} && !(study.on_submit && study.on_finalize)) {
+    configuration.fail("nothing lets the scheduler be asked when jobs come and when they end",
+                       "give it a scheduling_interval above 0, or make schedule_on_job_submit and "
+                       "schedule_on_job_finalize true");
+  }
+  const SimgridMachine& machine = input_.machine;
+  study.gpus = machine.gpus;
+  if (machine.buffer_read_bytes_per_s > 0) study.node_type = machine.buffers_striped ? 2 : 1;
+  study.forwards_io = configuration.boolean("forward_io_information", false);
+  const auto sum = [&](const char* key) {
+    double bytes_per_s = 0;
+    if (!configuration.has(key)) return bytes_per_s;
+    const JsonAt links = configuration.at(key);
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const JsonAt link = links.item(i);
+      const auto at = machine.link_bytes_per_s.find(link.text());
+      if (at == machine.link_bytes_per_s.end()) {
+        link.fail(fmt::format("the platform has no link '{}'", link.text()),
+                  "name one that it has");
+      }
+      bytes_per_s += at->second;
+    }
+    return bytes_per_s;
+  };
+  if (study.forwards_io) {
+    study.read_bytes_per_s = sum("pfs_read_links");
+    study.write_bytes_per_s = sum("pfs_write_links");
+    ++remarks_["forward_io_information: how far the file system is used is not told"];
+  }
+}
+
+// What ElastiSim tells a scheduler of a job, which reads it as texts.
+std::string JobsReader::texts(const JsonAt& map) {
+  nlohmann::json texts;
+  for (const auto& [name, value] : map.object().items()) {
+    if (value.is_string()) {
+      texts[name] = value;
+    } else if (value.is_number_integer()) {
+      texts[name] = value.dump();
+    } else {
+      texts[name] = fmt::format("{:f}", map.at(name.c_str()).number(-kMostNumber, kMostNumber));
+    }
+  }
+  return texts.empty() ? "" : texts.dump();
+}
+
 Time JobsReader::submit_of(const JsonAt& json) {
   return Time{seconds(json.at("submit_time").number(0, kMostElastisimSeconds))};
 }
@@ -214,11 +282,16 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
   job.name = name;
   job.submit = submit_of(json);
   walltime(json, job);
-  if (json.has("attributes")) {
+  const double walltime_s = to_seconds(job.walltime);
+  if (json.has("attributes") && !rules_.for_scheduler) {
     ++remarks_["attributes, which ElastiSim hands to its scheduler, are not read"];
   }
 
   const std::optional<SizeRange> fits = sizes_of(json, *type);
+  if (!fits && rules_.for_scheduler) {
+    json.fail(fmt::format("asks for more nodes than the machine has: {}", input_.machine.nodes),
+              "leave the job away: the scheduler would wait for ever");
+  }
   if (!fits) {
     ++input_.workload.skipped.too_large;
     return;
@@ -271,10 +344,27 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
     job.walltime = job.runtime;
     more.believed.walltime_for = WalltimeFor::belief;
     ++input_.workload.walltime_unknown;
+  } else if (rules_.for_scheduler) {
+    job.walltime += grace_;  // then it is killed
   } else if (job.walltime < job.runtime && rules_.extend_walltime) {
     job.walltime = job.runtime;
     more.believed.walltime_for = WalltimeFor::belief;
     ++input_.workload.walltime_raised;
+  }
+  if (rules_.for_scheduler) {
+    ElastisimStudy::Job its{.type = *type};
+    its.walltime_s = walltime_s;
+    its.nodes = sizes;
+    if (*type != JobType::rigid) {
+      its.nodes.max = static_cast<Nodes>(json.at("num_nodes_max").whole(1, kMostElastisimNodes));
+    }
+    its.gpus_max = shape.gpus;
+    its.gpus_min = *type == JobType::rigid ? shape.gpus : gpus_at(json, "num_gpus_per_node_min");
+    for (const Timed& one : all) (one.phase ? its.iterations : its.first) += one.iterations;
+    if (json.has("arguments")) its.arguments = texts(json.at("arguments"));
+    if (json.has("attributes")) its.attributes = texts(json.at("attributes"));
+    its.after_s = more.costs.after_s;
+    input_.study.jobs.push_back(std::move(its));
   }
   if (*type != JobType::rigid) {
     more.speedup = more.believed.speedup = table(whole_s, sizes.min);
@@ -311,15 +401,16 @@ std::optional<SizeRange> JobsReader::sizes_of(const JsonAt& json, JobType type) 
   return sizes;
 }
 
+std::uint32_t JobsReader::gpus_at(const JsonAt& json, const char* key) {
+  if (!json.has(key)) return 0;
+  return static_cast<std::uint32_t>(json.at(key).whole(0, kMostElastisimNodes));
+}
+
 // Of each node: the most there may be, for schedulers here choose nodes only.
 std::uint32_t JobsReader::gpus_of(const JsonAt& json, JobType type) {
-  const auto number = [&](const char* key) {
-    return json.has(key) ? static_cast<std::uint32_t>(json.at(key).whole(0, kMostElastisimNodes))
-                         : 0;
-  };
-  if (type == JobType::rigid) return number("num_gpus_per_node");
-  const std::uint32_t most = number("num_gpus_per_node_max");
-  if (number("num_gpus_per_node_min") != most) {
+  if (type == JobType::rigid) return gpus_at(json, "num_gpus_per_node");
+  const std::uint32_t most = gpus_at(json, "num_gpus_per_node_max");
+  if (gpus_at(json, "num_gpus_per_node_min") != most) {
     ++remarks_["jobs have num_gpus_per_node_max GPUs on each node"];
   }
   return most;

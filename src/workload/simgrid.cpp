@@ -201,6 +201,7 @@ SimgridMachine SimgridReader::read() {
   zone(platform, "", 0);
   for (const Node& node : route_nodes_) route(node);
   SimgridMachine machine = whole();
+  for (const auto& [name, way] : links_) machine.link_bytes_per_s[name] = way.bytes_per_s;
   for (const auto& [what, count] : told_) {
     remarks_.push_back(count > 1 ? fmt::format("{} ({} times)", what, count) : what);
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +44,8 @@ struct SimgridMachine {
   double flops_per_striped_byte = 0;  // what that costs
   std::uint32_t gpus = 0;             // of a node
   double flops_per_gpu_s = 0;
-  double gpu_bytes_per_s = 0;  // between two of a node
+  double gpu_bytes_per_s = 0;                        // between two of a node
+  std::map<std::string, double> link_bytes_per_s{};  // of the links that have a name
 };
 
 /// Reads a platform as ElastiSim and Batsim do: all hosts are compute nodes but those with the

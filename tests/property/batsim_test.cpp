@@ -25,7 +25,7 @@ namespace ductile::testing {
 namespace {
 
 // The other end of the protocol, without the sockets.
-class InProcess final : public BatsimChannel {
+class InProcess final : public OutsideChannel {
  public:
   explicit InProcess(const std::shared_ptr<const Policy>& policy) : server_(policy, "the server") {}
   std::string ask(const std::string& text) override { return server_.answer(text); }
@@ -86,7 +86,7 @@ TEST_P(OnlyStarts, AndStartsTheSameThroughTheProtocol) {
     const SimulationCounts counts = simulate(workload, settings, one);
 
     const auto outside = registry.make("batsim");
-    BatsimScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*outside).scheduler();
+    OutsideScheduler& scheduler = dynamic_cast<const BatsimPolicy&>(*outside).scheduler();
     const std::atomic<bool> stop = false;
     scheduler.begin(
         text, [&] { return std::make_unique<InProcess>(registry.make(text)); },
