@@ -25,8 +25,8 @@ using SimulateVariant =
 void run_experiment(const std::string& file, const CLI::App& given, bool json,
                     const SimulateVariant& simulate);
 
-/// The same, printing nothing; if it is said which statements are wanted, of the runs that these are
-/// about alone.
+/// The same, printing nothing; if it is said which statements are wanted, of the runs that these
+/// are about alone.
 using IsWanted = std::function<bool(const Statement&)>;
 Reproduced reproduce_experiment(const std::string& file, const CLI::App& given,
                                 const SimulateVariant& simulate, const IsWanted& is_wanted);

@@ -26,6 +26,7 @@
 #include "cli/simulate.hpp"
 #include "experiment/experiment_file.hpp"
 #include "experiment/factorial.hpp"
+#include "experiment/paper_figure.hpp"
 #include "experiment/reproduction.hpp"
 #include "experiment/targets_file.hpp"
 #include "report/output_file.hpp"
@@ -160,11 +161,12 @@ std::vector<PageInputs::Log> find_logs(const PaperTargets& paper, const std::str
                        "give its folder with --logs or in $DUCTILE_TRACES");
     }
     make_stand_in(log, stand_ins, paper.file);
-    found.push_back({.file = log.file,
-                     .what = fmt::format("**was not there; the model `{}`, seed 1, stood in for it. "
-                                         "What it was read for is not comparable.** {}",
-                                         log.stand_in, log.about),
-                     .is_stand_in = true});
+    found.push_back(
+        {.file = log.file,
+         .what = fmt::format("**was not there; the model `{}`, seed 1, stood in for it. "
+                             "What it was read for is not comparable.** {}",
+                             log.stand_in, log.about),
+         .is_stand_in = true});
   }
   return found;
 }
@@ -244,6 +246,13 @@ void reproduce_paper(const std::string& name, const ReproduceOptions& options,
     make_folder(pages);
     write_file(pages / (stem + ".csv"), reproduction_csv(paper, all));
     write_file(pages / (stem + ".verdicts.csv"), verdicts_csv(paper, all, inputs));
+    for (const PaperFigure& figure : paper.figures) {
+      const auto of =
+          std::ranges::find(paper.experiments, figure.experiment, &PaperExperiment::file);
+      if (of == paper.experiments.end() || !is_of_logs) continue;
+      const auto number = static_cast<std::size_t>(of - paper.experiments.begin());
+      write_file(pages / name_of_drawing(name, figure), draw_figure(figure, all[number]));
+    }
     write_file(pages / (stem + ".md"), page);
     if (!is_of_logs && !options.quiet) {
       std::cerr << fmt::format("ductile: {}: a log was not there: the page is {}\n", name,
@@ -404,15 +413,18 @@ void add_reproduce_command(CLI::App& app, const Registry& registry) {
   CLI::App& command = *app.add_subcommand(
       "reproduce", "run the experiments of a paper, and write what it says beside what comes out");
   const auto options = std::make_shared<ReproduceOptions>();
-  command.add_option("paper", options->paper, "000, 001, 002, 003, 004, all of these, or ablation")->required();
-  command.add_flag("--full", options->full, "all runs and seeds of the experiments, not only what the targets need");
+  command.add_option("paper", options->paper, "000, 001, 002, 003, 004, all of these, or ablation")
+      ->required();
+  command.add_flag("--full", options->full,
+                   "all runs and seeds of the experiments, not only what the targets need");
   command
       .add_option("--target", options->target,
                   "this one alone, by its number: it is run and printed, and nothing is written")
       ->type_name("ID");
   command
       .add_option("--out", options->out,
-                  "the folder of the pages, NNN.md, NNN.csv and NNN.verdicts.csv [docs/reproduction of the sources; "
+                  "the folder of the pages, NNN.md, NNN.csv and NNN.verdicts.csv "
+                  "[docs/reproduction of the sources; "
                   "where there are none, reproduction]")
       ->type_name("DIR");
   command

@@ -213,8 +213,8 @@ class Reader {
     const auto policy = std::ranges::find(experiment_.options, "policy", &OptionSetting::name);
     OptionSetting& policies = policy != experiment_.options.end()
                                   ? *policy
-                                  : experiment_.options.emplace_back(OptionSetting{
-                                        "policy", {}, table->source().begin.line});
+                                  : experiment_.options.emplace_back(
+                                        OptionSetting{"policy", {}, table->source().begin.line});
     for (std::string& combination : factorial_policies(its)) {
       policies.values.push_back(std::move(combination));
     }
@@ -297,8 +297,8 @@ class Reader {
       }
     }
     if (common.is_of_value()) {
-      for (const char* other : {"against", "against_figure", "direction", "percent", "highest", "among", "best",
-                                "worst"}) {
+      for (const char* other : {"against", "against_figure", "direction", "percent", "highest",
+                                "among", "best", "worst"}) {
         if (const toml::node* node = table.get(other)) {
           fail(*node, other, "does not go with is, at_most and at_least",
                "make two statements of it");

@@ -48,13 +48,13 @@ struct Statement {
   enum class Direction : std::uint8_t { better, worse, equal };
   enum class Kind : std::uint8_t { pair, best, worst, spread, highest, is, at_most, at_least };
 
-  std::string id{};      // as the source numbers it
-  std::string figure{};  // a field of Summary, or a share of events
+  std::string id{};              // as the source numbers it
+  std::string figure{};          // a field of Summary, or a share of events
   std::string against_figure{};  // of a pair, if it is another one
   Kind kind = Kind::pair;
-  RunsOf runs{};                // not of a spread
-  RunsOf against{};             // of a pair
-  std::vector<RunsOf> among{};  // all others: `runs` are one of them
+  RunsOf runs{};                       // not of a spread
+  RunsOf against{};                    // of a pair
+  std::vector<RunsOf> among{};         // all others: `runs` are one of them
   std::vector<RunsOf> against_each{};  // of the highest: with whom each of `among` is compared
   Direction direction = Direction::better;
   std::optional<double> percent{};
@@ -95,7 +95,8 @@ struct Experiment {
 /// Throws InputError with file, line and field. Whether an option exists, only `simulate` knows.
 Experiment read_experiment(const std::string& path);
 
-/// What of an experiment a page needs: these statements, on all sides, and the runs that they are of.
+/// What of an experiment a page needs: these statements, on all sides, and the runs that they are
+/// of.
 Experiment with_statements(const Experiment& experiment,
                            const std::function<bool(const Statement&)>& is_wanted);
 /// All runs that a statement is about.

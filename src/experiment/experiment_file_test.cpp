@@ -226,8 +226,9 @@ TEST(ExperimentFile, HigherAndLowerAreBetterOrWorseByTheFigure) {
   };
   using Direction = Statement::Direction;
   EXPECT_EQ(direction("utilization", "higher"), Direction::better);
-  EXPECT_EQ(direction("expands", "higher"), Direction::worse);
-  EXPECT_EQ(direction("expands", "lower"), Direction::better);
+  EXPECT_EQ(direction("mean_wait_s", "higher"), Direction::worse);
+  EXPECT_EQ(direction("mean_wait_s", "lower"), Direction::better);
+  EXPECT_EQ(direction("expands", "higher"), Direction::better);  // neither, but more of them
   EXPECT_EQ(direction("utilization", "lower"), Direction::worse);
 }
 
@@ -266,12 +267,12 @@ TEST(ExperimentFile, TheHighestIsOneStatementAboutAllPairs) {
 
 // What is wanted on all sides, and no run besides.
 TEST(ExperimentFile, OfSomeStatementsOnlyTheirRuns) {
-  const Experiment all = read_experiment(
-      written("policy = [\"easy\", \"fcfs\", \"mebf\"]\n[[variant]]\nname = \"few\"\n"
-              "[[variant]]\nname = \"many\"\n"
-              "[[statement]]\nid = \"A\"\nfigure = \"makespan_s\"\nruns = \"easy\"\nagainst = \"fcfs\"\n"
-              "[[statement]]\nid = \"B\"\nfigure = \"makespan_s\"\nruns = \"mebf\"\nagainst = \"fcfs\"\n"
-              "[[otherwise]]\nname = \"half\"\njobs = 5\n"));
+  const Experiment all = read_experiment(written(
+      "policy = [\"easy\", \"fcfs\", \"mebf\"]\n[[variant]]\nname = \"few\"\n"
+      "[[variant]]\nname = \"many\"\n"
+      "[[statement]]\nid = \"A\"\nfigure = \"makespan_s\"\nruns = \"easy\"\nagainst = \"fcfs\"\n"
+      "[[statement]]\nid = \"B\"\nfigure = \"makespan_s\"\nruns = \"mebf\"\nagainst = \"fcfs\"\n"
+      "[[otherwise]]\nname = \"half\"\njobs = 5\n"));
   const Experiment some =
       with_statements(all, [](const Statement& statement) { return statement.id == "B"; });
   ASSERT_EQ(some.variants.size(), 2u);

@@ -58,7 +58,7 @@ Effect effect_of(const Factorial& factorial, const std::vector<std::vector<doubl
   }
   const MeanInterval its = mean_interval(by_seed);
   const auto percent = [&](double log) {
-    return more_is_better ? 100 * std::expm1(log) : -100 * std::expm1(log);
+    return more_is_better ? 100 * std::expm1(log) : 0 - 100 * std::expm1(log);  // not "-0"
   };
   const double one = percent(its.mean - its.half_width), other = percent(its.mean + its.half_width);
   return {std::move(of), percent(its.mean), {std::min(one, other), std::max(one, other)}};
@@ -151,8 +151,11 @@ FactorialPage factorial_page(const Experiment& experiment, const SummariesOf& su
       "<!-- made by `{}`: change the experiment, not this page; inputs {} -->\n# {}\n\n{}\n\n",
       command, sum, experiment.title, experiment.note);
   text += fmt::format(
-      "All {} combinations were run, on the same jobs of each seed. A main effect is what a level changes over all combinations of the others, in percent of the figure: above 0 is better. An "
-      "interaction is what two change together besides. Effects multiply. In brackets the 95 % interval over the seeds, whose pairs are of the same jobs.\n\n",
+      "All {} combinations were run, on the same jobs of each seed. A main effect is what a level "
+      "changes over all combinations of the others, in percent of the figure: above 0 is better. "
+      "An "
+      "interaction is what two change together besides. Effects multiply. In brackets the 95 % "
+      "interval over the seeds, whose pairs are of the same jobs.\n\n",
       policies.size());
   append_head(text, {"factor", "parameter", "levels, the first of which is compared with"});
   for (const Factor& factor : factorial.factors) {
@@ -187,8 +190,7 @@ FactorialPage factorial_page(const Experiment& experiment, const SummariesOf& su
         append_field(page.csv, variant.name);
         page.csv += fmt::format(",{},", runs.front().size());
         append_field(page.csv, name);
-        for (const double value :
-             {effect.percent, effect.percent_95.low, effect.percent_95.high}) {
+        for (const double value : {effect.percent, effect.percent_95.low, effect.percent_95.high}) {
           page.csv += std::isfinite(value) ? fmt::format(",{:.6g}", value) : ",";
         }
         page.csv += '\n';

@@ -23,13 +23,12 @@ Factorial two_by_three() {
 }
 
 TEST(Factorial, PoliciesAreAllCombinations) {
-  EXPECT_THAT(factorial_policies(two_by_three()),
-              ElementsAre("elastic:t=1,start=preferred,expand=none",
-                          "elastic:t=1,start=preferred,expand=time",
-                          "elastic:t=1,start=preferred,expand=value",
-                          "elastic:t=1,start=shrink,expand=none",
-                          "elastic:t=1,start=shrink,expand=time",
-                          "elastic:t=1,start=shrink,expand=value"));
+  EXPECT_THAT(
+      factorial_policies(two_by_three()),
+      ElementsAre(
+          "elastic:t=1,start=preferred,expand=none", "elastic:t=1,start=preferred,expand=time",
+          "elastic:t=1,start=preferred,expand=value", "elastic:t=1,start=shrink,expand=none",
+          "elastic:t=1,start=shrink,expand=time", "elastic:t=1,start=shrink,expand=value"));
 }
 
 std::vector<Summary> runs_of(const std::vector<double>& turnarounds) {
@@ -98,13 +97,13 @@ TEST(Factorial, APageHasEffectsOfEachFigureAndVariant) {
     runs[policy] = runs_of(shrinks ? std::vector<double>{50, 99} : std::vector<double>{100, 200});
   }
   const FactorialPage page = factorial_page(
-      experiment,
-      [&](const RunsOf& of) { return std::span<const Summary>(runs.at(of.policy)); },
+      experiment, [&](const RunsOf& of) { return std::span<const Summary>(runs.at(of.policy)); },
       "ductile reproduce ablation", "0123456789abcdef");
   EXPECT_THAT(page.markdown, HasSubstr("inputs 0123456789abcdef"));
   EXPECT_THAT(page.markdown, HasSubstr("All 6 combinations"));
   EXPECT_THAT(page.markdown, HasSubstr("| effect | one log | another |"));
-  EXPECT_THAT(page.markdown, HasSubstr("| start: `shrink` for `preferred` | 50.3 % (47.0 to 53.3) |"));
+  EXPECT_THAT(page.markdown,
+              HasSubstr("| start: `shrink` for `preferred` | 50.3 % (47.0 to 53.3) |"));
   EXPECT_THAT(page.markdown, HasSubstr("| best combination | 74.5: `elastic:t=1,start=shrink"));
   EXPECT_THAT(page.csv, HasSubstr("\nmean_turnaround_s,one log,2,start=shrink,50.2506,"));
   EXPECT_THAT(page.csv, HasSubstr(",start=shrink x expand=value,0,0,0\n"));

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "experiment/markdown.hpp"
+#include "experiment/paper_figure.hpp"
 #include "report/csv_reader.hpp"
 #include "report/output_file.hpp"
 
@@ -19,12 +20,14 @@ namespace ductile {
 namespace {
 
 constexpr std::array<std::string_view, 14> kCsvFigures{
-    "makespan_s",        "utilization",      "utilization_net",       "efficiency", "mean_wait_s",
-    "mean_turnaround_s", "mean_slowdown",    "mean_slowdown_actual",  "expands",    "shrinks",
-    "expanded_jobs", "backfilled",        "evolving_granted", "reconfiguration_node_s"};
+    "makespan_s",       "utilization",           "utilization_net",
+    "efficiency",       "mean_wait_s",           "mean_turnaround_s",
+    "mean_slowdown",    "mean_slowdown_actual",  "expands",
+    "shrinks",          "expanded_jobs",         "backfilled",
+    "evolving_granted", "reconfiguration_node_s"};
 
 constexpr std::array<std::string_view, 5> kVerdicts{"met", "not met", "open", "not comparable",
-                                                   "not run"};
+                                                    "not run"};
 
 // A policy as code, with the variant in front.
 std::string runs_code(const RunsOf& runs) {
@@ -65,8 +68,7 @@ std::string variant_of(const Statement& statement) { return runs_of(statement).f
 std::vector<Judged> judged_of(const std::vector<StatementLine>& lines) {
   std::vector<Judged> judged;
   for (const StatementLine& line : lines) {
-    judged.push_back(
-        {line.statement().id, variant_of(line.statement()), line.finding().verdict});
+    judged.push_back({line.statement().id, variant_of(line.statement()), line.finding().verdict});
   }
   return judged;
 }
@@ -79,7 +81,8 @@ std::string stood_in_log(const StatementLine& line, const PageInputs& inputs) {
     if (variant == experiment.variants.end()) continue;
     for (const OptionSetting& option : options_of(experiment, *variant)) {
       if (option.name != "trace") continue;
-      const auto log = std::ranges::find(inputs.logs, option.values.front(), &PageInputs::Log::file);
+      const auto log =
+          std::ranges::find(inputs.logs, option.values.front(), &PageInputs::Log::file);
       if (log != inputs.logs.end() && log->is_stand_in) return log->file;
     }
   }
@@ -95,11 +98,11 @@ struct Outcome {
 Outcome outcome_of(const Target& target, const std::vector<StatementLine>& lines,
                    const PageInputs& inputs) {
   const std::vector<Judged> judged = judged_of(lines);
-  Outcome its{std::string(verdict_of(target, judged)),
-              target.not_run.empty() ? target.not_comparable : target.not_run,
-              static_cast<std::size_t>(
-                  std::ranges::count(judged, Finding::Verdict::met, &Judged::verdict)),
-              judged.size()};
+  Outcome its{
+      std::string(verdict_of(target, judged)),
+      target.not_run.empty() ? target.not_comparable : target.not_run,
+      static_cast<std::size_t>(std::ranges::count(judged, Finding::Verdict::met, &Judged::verdict)),
+      judged.size()};
   for (const StatementLine& line : lines) {
     const std::string log = stood_in_log(line, inputs);
     if (log.empty() || !its.why.empty()) continue;
@@ -356,7 +359,11 @@ void append_figures(std::string& text, const PaperTargets& paper,
       words.push_back(
           fmt::format("{} ({})", id, outcome_of(*target, lines_of(*target, all), inputs).verdict));
     }
-    append_row(text, {figure.name, words.empty() ? "none: " + figure.none : listed(words)});
+    std::string here = words.empty() ? "none: " + figure.none : listed(words);
+    if (!figure.experiment.empty()) {
+      here += fmt::format(". [Drawn]({})", name_of_drawing(inputs.paper, figure));
+    }
+    append_row(text, {figure.name, here});
   }
   text += '\n';
 }
@@ -392,7 +399,8 @@ std::string_view verdict_of(const Target& target, const std::vector<Judged>& jud
       its = each.verdict;
     }
     const auto count = [&](Verdict verdict) {
-      return std::ranges::count_if(variants, [&](const auto& its) { return its.second == verdict; });
+      return std::ranges::count_if(variants,
+                                   [&](const auto& its) { return its.second == verdict; });
     };
     const auto not_met = count(Verdict::not_met), open = count(Verdict::open);
     parts.push_back(not_met > 1 || not_met + open == 0 ? Verdict::not_met
@@ -545,16 +553,16 @@ std::string verdicts_table(const std::vector<PaperVerdicts>& papers) {
       ++count.at(static_cast<std::size_t>(known - kVerdicts.begin()));
       const std::string statements = text("statements");
       const auto some = [&](std::string_view name) {
-        return fmt::format("{} of {} ({})", text(name), statements, text(std::string(name) + "_on"));
+        return fmt::format("{} of {} ({})", text(name), statements,
+                           text(std::string(name) + "_on"));
       };
       const bool is_not_met = verdict == "not met";
-      append_row(rows,
-                 {fmt::format("[{}]({}.md) {}", its.paper, its.paper, text("target")), text("says"),
-                  verdict + (text("why").empty() ? "" : ": " + text("why")),
-                  statements == "0" ? "" : text("met") + " of " + statements,
-                  is_not_met ? fmt::format("{} to {}. {}", some("fewest"), some("most"),
-                                           text("example"))
-                             : ""});
+      append_row(rows, {fmt::format("[{}]({}.md) {}", its.paper, its.paper, text("target")),
+                        text("says"), verdict + (text("why").empty() ? "" : ": " + text("why")),
+                        statements == "0" ? "" : text("met") + " of " + statements,
+                        is_not_met ? fmt::format("{} to {}. {}", some("fewest"), some("most"),
+                                                 text("example"))
+                                   : ""});
     }
     std::vector<std::string> cells{fmt::format("[{}]({}.md)", its.paper, its.paper),
                                    fmt::format("{}", all)};

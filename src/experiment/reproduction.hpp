@@ -55,7 +55,8 @@ struct PageInputs {
 std::string reproduction_page(const PaperTargets& paper, const std::vector<Reproduced>& all,
                               const PageInputs& inputs);
 
-/// The verdicts, as CSV: a line for each target, with what the other sides of the choices make of it.
+/// The verdicts, as CSV: a line for each target, with what the other sides of the choices make of
+/// it.
 std::string verdicts_csv(const PaperTargets& paper, const std::vector<Reproduced>& all,
                          const PageInputs& inputs);
 

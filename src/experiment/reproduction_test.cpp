@@ -26,7 +26,8 @@ TEST(Verdict, OfATargetIsThatOfAllItsStatements) {
     return verdict_of(target, judged);
   };
   EXPECT_EQ(verdict({.statements = {"A"}}, {Verdict::met, Verdict::met}), "met");
-  EXPECT_EQ(verdict({.statements = {"A"}}, {Verdict::met, Verdict::not_met, Verdict::open}), "not met");
+  EXPECT_EQ(verdict({.statements = {"A"}}, {Verdict::met, Verdict::not_met, Verdict::open}),
+            "not met");
   EXPECT_EQ(verdict({.statements = {"A"}}, {Verdict::met, Verdict::open}), "open");
   EXPECT_EQ(verdict({}, {}), "open");
   EXPECT_EQ(verdict({.not_comparable = "lost"}, {Verdict::met}), "not comparable");
@@ -98,7 +99,8 @@ TEST_F(Targets, APageHasEachOfThemAndTheOtherSides) {
   EXPECT_THAT(page, HasSubstr("with fewer seeds than `--full` has"));
   const PageInputs inputs{.paper = "007"};
   const std::string verdicts = verdicts_csv(paper, {its}, inputs);
-  EXPECT_THAT(verdicts, HasSubstr("\nA1,0,not met,,0,1,0,as chosen,1,half,`mean_turnaround_s` of "));
+  EXPECT_THAT(verdicts,
+              HasSubstr("\nA1,0,not met,,0,1,0,as chosen,1,half,\"`mean_turnaround_s` of "));
   EXPECT_THAT(verdicts, HasSubstr("\nA2,0,not comparable,its table is MISSING,0,0,0,"));
   std::ofstream(folder_ / "007.verdicts.csv") << verdicts;
   const std::string table = verdicts_table({{"007", folder_ / "007.verdicts.csv"}});

@@ -20,11 +20,10 @@ constexpr std::array<std::string_view, 4> kMoreIsBetter{"utilization", "utilizat
                                                         "efficiency", "throughput_jobs_h"};
 // Neither more nor less is better: a difference is positive where there is more.
 constexpr std::array<std::string_view, 10> kCounts{
-    "expands",    "shrinks",        "expanded_jobs", "backfilled", "guests",
-    "mates",      "evolving_granted", "expand_share", "shrink_share", "backfill_share"};
+    "expands", "shrinks",          "expanded_jobs", "backfilled",   "guests",
+    "mates",   "evolving_granted", "expand_share",  "shrink_share", "backfill_share"};
 // Of the events of a run, in percent.
-constexpr std::array<std::string_view, 3> kShares{"expand_share", "shrink_share",
-                                                  "backfill_share"};
+constexpr std::array<std::string_view, 3> kShares{"expand_share", "shrink_share", "backfill_share"};
 
 bool is_count(std::string_view figure) {
   return std::ranges::find(kCounts, figure) != kCounts.end();
@@ -39,7 +38,8 @@ std::optional<double> share_of(const Summary& summary, std::string_view share) {
   return 100 * static_cast<double>(part) / all;
 }
 
-// What the paper says of the mean, if that is no number: all of the interval lies in it, or nothing.
+// What the paper says of the mean, if that is no number: all of the interval lies in it, or
+// nothing.
 struct Accepted {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -74,7 +74,8 @@ Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
       statement.direction == Statement::Direction::better && statement.kind != Kind::worst;
   const double as_said = is_better ? mean : -mean;
   if (as_said > half) return Verdict::met;
-  return as_said <= -half || half <= kAlike_percent ? Verdict::not_met : Verdict::open;
+  const bool is_alike = std::abs(mean) + half <= kAlike_percent;
+  return as_said <= -half || is_alike ? Verdict::not_met : Verdict::open;
 }
 
 std::string_view word(const Statement& statement) {
@@ -158,8 +159,7 @@ bool has_figure(std::string_view wanted) {
 }
 
 bool more_is_better(std::string_view figure) {
-  return is_count(figure) ||
-         std::ranges::find(kMoreIsBetter, figure) != kMoreIsBetter.end();
+  return is_count(figure) || std::ranges::find(kMoreIsBetter, figure) != kMoreIsBetter.end();
 }
 
 std::string_view verdict_word(Finding::Verdict verdict) {
@@ -215,9 +215,8 @@ Finding examine(const Statement& statement, std::span<const Summary> runs,
     const double better = more ? mine - theirs : theirs - mine;
     finding.by_seed.push_back(better == 0 ? 0 : 100 * better / theirs);
   }
-  finding.improvement =
-      interval_of(finding.by_seed, is_one(values_of(runs, statement.figure)) &&
-                                       is_one(values_of(against, other)));
+  finding.improvement = interval_of(finding.by_seed, is_one(values_of(runs, statement.figure)) &&
+                                                         is_one(values_of(against, other)));
   finding.verdict = verdict(statement, finding);
   return finding;
 }

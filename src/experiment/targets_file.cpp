@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "experiment/experiment_file.hpp"
+#include "experiment/statement.hpp"
 #include "workload/toml_file.hpp"
 
 namespace ductile {
@@ -179,8 +180,26 @@ class TargetsReader {
 
   void figure(const toml::table& table) {
     PaperFigure& its = paper_.figures.emplace_back();
-    fill(table, "figure", {{"name", its.name}, {"none", its.none}}, {{"targets", its.targets}});
+    fill(table, "figure",
+         {{"name", its.name},
+          {"none", its.none},
+          {"experiment", its.experiment},
+          {"figure", its.figure}},
+         {{"targets", its.targets}, {"variants", its.variants}, {"policies", its.policies}});
     need(table, "figure", "name", its.name);
+    if (!its.experiment.empty() || !its.figure.empty()) {
+      const auto is_its = [&](const PaperExperiment& each) { return each.file == its.experiment; };
+      if (std::ranges::none_of(paper_.experiments, is_its)) {
+        fail(table, "experiment", "'" + its.experiment + "' is none of the paper",
+             "name the file of an [[experiment]]");
+      }
+      if (!has_figure(its.figure)) {
+        fail(table, "figure", "there is no figure '" + its.figure + "'",
+             "use a number of summary.json, as mean_turnaround_s");
+      }
+      if (its.variants.empty()) fail(table, "figure", "has no variants", "say them");
+      if (its.policies.empty()) fail(table, "figure", "has no policies", "say them");
+    }
     if (its.targets.empty() == its.none.empty()) {
       fail(table, "figure", "'" + its.name + "' has no targets, or a reason for that besides them",
            "name targets, or say why there are none");

@@ -42,6 +42,9 @@ struct Target {
 struct PaperFigure {
   std::string name{}, none{};
   std::vector<std::string> targets{};
+  // What is drawn of it: a figure of runs, of these policies in these variants; or nothing.
+  std::string experiment{}, figure{};
+  std::vector<std::string> variants{}, policies{};
 };
 
 /// What the paper leaves open, and how it is decided here.

@@ -36,8 +36,8 @@ TEST(Elastic, ShrinksForWhatIsMissing) {
 
 // 3 of 10 nodes are idle. The first job of the queue waits for 8 nodes, or for the smallest size.
 TEST(Elastic, WhoWaitsStartsByOneOfThreeRules) {
-  for (const auto& [rule, small, large] :
-       {std::tuple("shrink", 2u, 2u), std::tuple("idle", 2u, 0u), std::tuple("preferred", 0u, 0u)}) {
+  for (const auto& [rule, small, large] : {std::tuple("shrink", 2u, 2u), std::tuple("idle", 2u, 0u),
+                                           std::tuple("preferred", 0u, 0u)}) {
     SmallWorld world(10, std::string("elastic:expand=none,start=") + rule);
     world.submit(malleable({2, 10}, 7, 1000));
     world.close();

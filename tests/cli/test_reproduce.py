@@ -92,7 +92,7 @@ def test_only_what_a_target_needs_is_run(ductile, tmp_path):
     assert "| `experiments/small.toml` | Small | 6 | 1 to 3 |" in done.stdout and "T2" not in done.stdout
     assert (tmp_path / "pages" / "000.md").read_text() == before
     done = reproduce(ductile, folder, "--target", "T3")
-    assert done.returncode == 2 and "--target: there is no target 'T3'; give one of T1 and T2" in done.stderr
+    assert done.returncode == 2 and "--target: there is no target 'T3'; give one of T1, T2" in done.stderr
 
 
 def test_verdicts_of_all_papers_are_one_table(ductile, tmp_path):
@@ -129,12 +129,13 @@ def test_check_sees_that_inputs_have_changed(ductile, tmp_path):
         assert done.returncode == 1 and "is older" in done.stdout
         (folder / name).write_text(text)
     # What an experiment names beside itself counts, too.
-    (folder / "corridor.txt").write_text("0 0 1000\n")
     text = (folder / "small.toml").read_text()
-    (folder / "small.toml").write_text('corridor = "corridor.txt"\nnode-power = "idle=10"\n' + text)
+    (folder / "corridor.txt").write_text("0 0 3000\n")
+    (folder / "small.toml").write_text(text.split("[[otherwise]]")[0].replace("nodes = 8", "nodes = 14").replace(
+        "jobs = 20", 'corridor = "corridor.txt"').replace('"rigid:max_size=8"', '"pi_heat"\nnode-power = "idle=71"'))
     assert reproduce(ductile, folder).returncode == 0
     assert reproduce(ductile, folder, "--check").returncode == 0
-    (folder / "corridor.txt").write_text("0 0 2000\n")
+    (folder / "corridor.txt").write_text("0 0 2900\n")
     assert reproduce(ductile, folder, "--check").returncode == 1
 
 
