@@ -316,7 +316,7 @@ def test_numbers_of_the_readme_are_those_of_the_tables():
         for number, what in checked:
             value = eval(what, {"__builtins__": {}}, names)  # of our own page
             digits = len(number.partition(".")[2])
-            assert number == f"{value:,.{digits}f}", (number, what, value)
+            assert number == f"{round(value, digits) + 0.0:,.{digits}f}", (number, what, value)  # not "-0.0"
         # And there are no others.
         rest = re.sub(r"-?[0-9][0-9,]*(?:\.[0-9]+)?(?: %| s)?<!-- .+? -->", "", part)
         assert not re.findall(r"[0-9]\.[0-9]|[0-9],[0-9]|[0-9] %", re.sub(r"`[^`]*`|\(said: [^)]*\)", "", rest)), part
