@@ -74,8 +74,10 @@ std::map<std::string, std::vector<std::string>> given_options(const CLI::App& gi
 
 class ExperimentRun {
  public:
-  ExperimentRun(const std::string& file, const CLI::App& given)
-      : experiment_(read_experiment(file)), given_(given_options(given)) {
+  ExperimentRun(const std::string& file, const CLI::App& given, const IsWanted& is_wanted = {})
+      : experiment_(is_wanted ? with_statements(read_experiment(file), is_wanted)
+                              : read_experiment(file)),
+        given_(given_options(given)) {
     for (const Variant& variant : experiment_.variants) {
       for (const OptionSetting& option : options_of(experiment_, variant)) {
         const Place place{file, option.line, option.name};
@@ -164,9 +166,12 @@ class ExperimentRun {
                                    of(is_alone ? statement.runs : statement.against)));
         continue;
       }
-      std::vector<std::span<const Summary>> among;
+      std::vector<std::span<const Summary>> among, against;
       for (const RunsOf& runs : statement.among) among.emplace_back(of(runs));
-      findings.push_back(examine(statement, among));
+      for (const RunsOf& runs : statement.against_each) against.emplace_back(of(runs));
+      const bool is_highest = statement.kind == Statement::Kind::highest;
+      findings.push_back(is_highest ? examine_highest(statement, among, against)
+                                    : examine(statement, among));
     }
     return findings;
   }
@@ -215,9 +220,7 @@ class ExperimentRun {
   // Before hours are spent: will there be runs to compare?
   void check(const Statement& statement) const {
     const Place place{experiment_.file, statement.line, "statement"};
-    std::vector<RunsOf> all = statement.among;
-    if (statement.is_of_value()) all = {statement.runs};
-    if (statement.kind == Statement::Kind::pair) all = {statement.runs, statement.against};
+    const std::vector<RunsOf> all = runs_of(statement);
     for (const RunsOf& runs : all) {
       const std::vector<std::string> policies = values(runs.variant, {"policy"}, "easy");
       if (std::ranges::count(policies, runs.policy) > 0) continue;
@@ -283,8 +286,8 @@ void run_experiment(const std::string& file, const CLI::App& given, bool json,
 }
 
 Reproduced reproduce_experiment(const std::string& file, const CLI::App& given,
-                                const SimulateVariant& simulate) {
-  ExperimentRun run(file, given);
+                                const SimulateVariant& simulate, const IsWanted& is_wanted) {
+  ExperimentRun run(file, given, is_wanted);
   for (const Variant& variant : run.experiment().variants) {
     run.visit(variant, [&](const auto& options, const auto& name, const auto& results) {
       run.add(variant, simulate(options, name, results));

@@ -25,9 +25,11 @@ using SimulateVariant =
 void run_experiment(const std::string& file, const CLI::App& given, bool json,
                     const SimulateVariant& simulate);
 
-/// The same, printing nothing.
+/// The same, printing nothing; if it is said which statements are wanted, of the runs that these
+/// are about alone.
+using IsWanted = std::function<bool(const Statement&)>;
 Reproduced reproduce_experiment(const std::string& file, const CLI::App& given,
-                                const SimulateVariant& simulate);
+                                const SimulateVariant& simulate, const IsWanted& is_wanted);
 
 /// Calls `visit` for all variants as `run_experiment` calls `simulate`, and prints nothing.
 void each_variant(

@@ -1415,7 +1415,8 @@ Summary simulate_called(const CalledRun& run, const Registry& registry) {
 }
 
 Reproduced simulate_for_page(const std::string& experiment, std::vector<std::string> options,
-                             const Registry& registry) {
+                             const Registry& registry,
+                             const std::function<bool(const Statement&)>& is_wanted) {
   CLI::App command("", "simulate");
   SimulateOptions given;
   add_options(command, given);
@@ -1423,9 +1424,11 @@ Reproduced simulate_for_page(const std::string& experiment, std::vector<std::str
   Session session;
   session.is_for_page = true;
   return reproduce_experiment(
-      experiment, command, [&](const auto& texts, const std::string& variant, const auto& results) {
+      experiment, command,
+      [&](const auto& texts, const std::string& variant, const auto& results) {
         return simulate_options(texts, variant, results, registry, session);
-      });
+      },
+      is_wanted);
 }
 
 void add_simulate_command(CLI::App& app, const Registry& registry) {

@@ -51,8 +51,10 @@ Summary simulate_called(const CalledRun& run, const Registry& registry);
 
 /// All runs of an experiment file, under options that go before its own. What is over in the folder
 /// of --out is kept there, and not run again; there are no other files. Nothing is printed but the
-/// line of progress and remarks.
+/// line of progress and remarks. If it is said which statements are wanted, of the runs that these
+/// are about alone.
 Reproduced simulate_for_page(const std::string& experiment, std::vector<std::string> options,
-                             const Registry& registry);
+                             const Registry& registry,
+                             const std::function<bool(const Statement&)>& is_wanted = {});
 
 }  // namespace ductile

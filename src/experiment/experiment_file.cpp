@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "experiment/factorial.hpp"
 #include "experiment/statement.hpp"
 #include "workload/toml_file.hpp"
 
@@ -32,12 +33,14 @@ class Reader {
         (name == "title"    ? experiment_.title
          : name == "source" ? experiment_.source
                             : experiment_.note) = text(name, node);
-      } else if (name == "variant" || name == "statement" || name == "otherwise") {
+      } else if (name == "variant" || name == "statement" || name == "otherwise" ||
+                 name == "factorial" || name == "factor") {
         continue;
       } else {
         experiment_.options.push_back(option(name, node));
       }
     }
+    factorial(root);
     for (const toml::table* table : tables(root, "variant")) variant(*table);
     if (experiment_.variants.empty()) experiment_.variants.emplace_back();
     for (const toml::table* table : tables(root, "statement")) statement(*table);
@@ -164,13 +167,67 @@ class Reader {
     return name;
   }
 
+  // All combinations of the factors are policies of the experiment.
+  void factorial(const toml::table& root) {
+    const std::vector<const toml::table*> factors = tables(root, "factor");
+    const toml::node* const node = root.get("factorial");
+    if (!node) {
+      if (factors.empty()) return;
+      fail(*factors.front(), "factor", "there is no [factorial]", "say which policy has it");
+    }
+    const toml::table* const table = node->as_table();
+    if (!table) fail(*node, "factorial", "is no table", "write [factorial]");
+    Factorial its;
+    for (const auto& [key, item] : *table) {
+      const std::string name(key.str());
+      if (name == "policy") {
+        its.policy = text(name, item);
+      } else if (name == "figures") {
+        its.figures = each(name, item, [&](const auto& f, const auto& n) { return figure(f, n); });
+      } else {
+        fail(item, name, "[factorial] has no such field", "it has policy and figures");
+      }
+    }
+    if (its.policy.empty()) fail(*table, "factorial", "has no policy", "say it");
+    if (its.figures.empty()) fail(*table, "factorial", "has no figures", "say them");
+    for (const toml::table* of : factors) {
+      Factor& factor = its.factors.emplace_back();
+      for (const auto& [key, item] : *of) {
+        const std::string name(key.str());
+        if (name == "name" || name == "parameter") {
+          (name == "name" ? factor.name : factor.parameter) = text(name, item);
+        } else if (name == "levels") {
+          factor.levels =
+              each(name, item, [&](const auto& f, const auto& n) { return value(f, n); });
+        } else {
+          fail(item, name, "a factor has no such field", "it has name, parameter and levels");
+        }
+      }
+      if (factor.name.empty()) fail(*of, "factor", "has no name", "say it");
+      if (factor.parameter.empty()) fail(*of, "factor", "has no parameter", "say it");
+      if (factor.levels.size() < 2) fail(*of, "factor", "has less than two levels", "name two");
+    }
+    if (its.factors.size() < 2) {
+      fail(*table, "factorial", "has less than two factors", "write [[factor]]");
+    }
+    const auto policy = std::ranges::find(experiment_.options, "policy", &OptionSetting::name);
+    OptionSetting& policies = policy != experiment_.options.end()
+                                  ? *policy
+                                  : experiment_.options.emplace_back(
+                                        OptionSetting{"policy", {}, table->source().begin.line});
+    for (std::string& combination : factorial_policies(its)) {
+      policies.values.push_back(std::move(combination));
+    }
+    experiment_.factorial = std::move(its);
+  }
+
   // A table of statements: one for each combination of what it lists.
   void statement(const toml::table& table) {
     Statement common;
     common.line = table.source().begin.line;
     std::vector<std::string> figures, variants{experiment_.variants.front().name}, stars{""};
     std::vector<RunsOf> runs, against, among, best, worst;
-    std::optional<double> spread;
+    std::optional<double> spread, highest;
     std::string_view order;
     const auto read_text = [&](const auto& field, const auto& node) { return text(field, node); };
     for (const auto& [key, node] : table) {
@@ -199,8 +256,12 @@ class Reader {
                "use better, worse, higher, lower or equal");
         }
         order = *word;
-      } else if (name == "percent" || name == "spread") {
-        std::optional<double>& number = name == "percent" ? common.percent : spread;
+      } else if (name == "against_figure") {
+        common.against_figure = figure(name, node);
+      } else if (name == "percent" || name == "spread" || name == "highest") {
+        std::optional<double>& number = name == "percent"  ? common.percent
+                                        : name == "spread" ? spread
+                                                           : highest;
         number = node.value<double>();
         if (!number) fail(node, name, "is no number", "write the percents as a number");
         if (name == "spread" && !(*number >= 0)) {
@@ -221,14 +282,23 @@ class Reader {
         (name == "best" ? best : worst) = {runs_of(name, node)};
       } else {
         fail(node, name, "a statement has no such field",
-             "it has id, figure, runs, against, variant, for, direction, percent and note, or "
+             "it has id, figure, runs, against, against_figure, variant, for, direction, percent, "
+             "highest and note, or "
              "among with best, worst and spread instead of runs, against, direction and percent, "
              "or is, at_most or at_least instead of against, direction and percent");
       }
     }
     if (figures.empty()) fail(table, "statement", "has no figure", "say it");
+    if (highest) {
+      for (const char* other : {"direction", "percent", "against_figure"}) {
+        if (const toml::node* node = table.get(other)) {
+          fail(*node, other, "does not go with highest", "make two statements of it");
+        }
+      }
+    }
     if (common.is_of_value()) {
-      for (const char* other : {"against", "direction", "percent", "among", "best", "worst"}) {
+      for (const char* other : {"against", "against_figure", "direction", "percent", "highest",
+                                "among", "best", "worst"}) {
         if (const toml::node* node = table.get(other)) {
           fail(*node, other, "does not go with is, at_most and at_least",
                "make two statements of it");
@@ -238,7 +308,8 @@ class Reader {
     }
     const bool ranks = !best.empty() || !worst.empty() || spread;
     if (!among.empty() || ranks) {
-      for (const char* other : {"runs", "against", "direction", "percent"}) {
+      for (const char* other :
+           {"runs", "against", "against_figure", "direction", "percent", "highest"}) {
         if (const toml::node* node = table.get(other)) {
           fail(*node, other, "does not go with among, best, worst and spread",
                "make two statements of it");
@@ -252,6 +323,16 @@ class Reader {
     } else {
       const char* missing = runs.empty() ? "runs" : against.empty() ? "against" : nullptr;
       if (missing) fail(table, "statement", std::string("has no ") + missing, "say it");
+    }
+    // Of the highest: one statement of each figure about all pairs.
+    std::vector<Statement> highest_of;
+    if (highest) {
+      for (const std::string& name : figures) {
+        Statement& its = highest_of.emplace_back(common);
+        its.kind = Statement::Kind::highest;
+        its.figure = name;
+        its.percent = highest;
+      }
     }
     for (const std::string& star : stars) {
       for (const std::string& variant : variants) {
@@ -297,6 +378,12 @@ class Reader {
           }
           for (const RunsOf& one : runs) {
             for (const RunsOf& other : against) {
+              if (highest) {
+                Statement& its = *std::ranges::find(highest_of, name, &Statement::figure);
+                its.among.push_back(completed(one));
+                its.against_each.push_back(completed(other));
+                continue;
+              }
               common.figure = name;
               common.direction = direction_of(order, name);
               common.runs = completed(one);
@@ -307,6 +394,7 @@ class Reader {
         }
       }
     }
+    for (Statement& its : highest_of) experiment_.statements.push_back(std::move(its));
   }
 
   static Statement::Direction direction_of(std::string_view word, const std::string& figure) {
@@ -402,6 +490,7 @@ class Reader {
       turn(other.runs);
       turn(other.against);
       std::ranges::for_each(other.among, turn);
+      std::ranges::for_each(other.against_each, turn);
       if (!is_whole) continue;
       other.side = its.name;
       other.base = i;
@@ -421,6 +510,42 @@ class Reader {
 }  // namespace
 
 Experiment read_experiment(const std::string& path) { return Reader(path).read(); }
+
+std::vector<RunsOf> runs_of(const Statement& statement) {
+  std::vector<RunsOf> all = statement.among;
+  all.insert(all.end(), statement.against_each.begin(), statement.against_each.end());
+  for (const RunsOf* const one : {&statement.runs, &statement.against}) {
+    if (!one->policy.empty()) all.push_back(*one);
+  }
+  return all;
+}
+
+Experiment with_statements(const Experiment& experiment,
+                           const std::function<bool(const Statement&)>& is_wanted) {
+  Experiment result = experiment;
+  result.statements.clear();
+  std::vector<std::size_t> places(experiment.statements.size());
+  std::map<std::string, std::vector<std::string>> policies;  // by variant
+  for (std::size_t i = 0; i < experiment.statements.size(); ++i) {
+    const Statement& statement = experiment.statements[i];
+    if (!is_wanted(statement)) continue;
+    places[i] = result.statements.size();
+    Statement& its = result.statements.emplace_back(statement);
+    if (!its.side.empty()) its.base = places[its.base];
+    for (const RunsOf& runs : runs_of(statement)) {
+      std::vector<std::string>& of = policies[runs.variant];
+      if (std::ranges::find(of, runs.policy) == of.end()) of.push_back(runs.policy);
+    }
+  }
+  std::erase_if(result.variants,
+                [&](const Variant& variant) { return !policies.contains(variant.name); });
+  for (Variant& variant : result.variants) {
+    std::erase_if(variant.options,
+                  [](const OptionSetting& option) { return option.name == "policy"; });
+    variant.options.push_back({"policy", policies[variant.name], 0});
+  }
+  return result;
+}
 
 bool replaces(std::string_view option, std::string_view other) {
   const auto one_of = [&](std::initializer_list<std::string_view> group) {

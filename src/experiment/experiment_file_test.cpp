@@ -226,9 +226,65 @@ TEST(ExperimentFile, HigherAndLowerAreBetterOrWorseByTheFigure) {
   };
   using Direction = Statement::Direction;
   EXPECT_EQ(direction("utilization", "higher"), Direction::better);
-  EXPECT_EQ(direction("expands", "higher"), Direction::worse);
-  EXPECT_EQ(direction("expands", "lower"), Direction::better);
+  EXPECT_EQ(direction("mean_wait_s", "higher"), Direction::worse);
+  EXPECT_EQ(direction("mean_wait_s", "lower"), Direction::better);
+  EXPECT_EQ(direction("expands", "higher"), Direction::better);  // neither, but more of them
   EXPECT_EQ(direction("utilization", "lower"), Direction::worse);
+}
+
+TEST(ExperimentFile, AFactorialIsPolicies) {
+  const std::string head = "[factorial]\npolicy = \"elastic\"\nfigures = [\"makespan_s\"]\n";
+  const std::string factor = "[[factor]]\nname = \"a\"\nparameter = \"t\"\nlevels = [1, 2]\n";
+  const Experiment experiment =
+      read_experiment(written("policy = \"easy\"\n" + head + factor +
+                              "[[factor]]\nname = \"b\"\nparameter = \"x\"\nlevels = [3, 4]\n"));
+  ASSERT_TRUE(experiment.factorial);
+  EXPECT_EQ(experiment.factorial->factors.at(1).name, "b");
+  EXPECT_THAT(experiment.options.at(0).values,
+              ::testing::ElementsAre("easy", "elastic:t=1,x=3", "elastic:t=1,x=4",
+                                     "elastic:t=2,x=3", "elastic:t=2,x=4"));
+  EXPECT_THAT(error_of(head + factor), HasSubstr(":1: factorial: has less than two factors"));
+  EXPECT_THAT(error_of(factor), HasSubstr(":1: factor: there is no [factorial]"));
+  EXPECT_THAT(error_of("[factorial]\npolicy = \"elastic\"\n"), HasSubstr("has no figures"));
+  EXPECT_THAT(error_of(head + "goal = 1\n"), HasSubstr("goal: [factorial] has no such field"));
+  EXPECT_THAT(error_of(head + "[[factor]]\nname = \"a\"\nparameter = \"t\"\nlevels = 1\n"),
+              HasSubstr("has less than two levels"));
+}
+
+TEST(ExperimentFile, TheHighestIsOneStatementAboutAllPairs) {
+  const Experiment experiment = read_experiment(
+      written("policy = [\"easy\", \"fcfs\", \"mebf\"]\n[[statement]]\nfigure = \"makespan_s\"\n"
+              "runs = [\"mebf\", \"easy\"]\nagainst = \"fcfs\"\nhighest = 42\n"));
+  ASSERT_EQ(experiment.statements.size(), 1u);
+  const Statement& its = experiment.statements.front();
+  EXPECT_EQ(its.kind, Statement::Kind::highest);
+  EXPECT_THAT(its.among, ::testing::ElementsAre(RunsOf{"", "mebf"}, RunsOf{"", "easy"}));
+  EXPECT_THAT(its.against_each, ::testing::ElementsAre(RunsOf{"", "fcfs"}, RunsOf{"", "fcfs"}));
+  EXPECT_THAT(error_of("[[statement]]\nfigure = \"makespan_s\"\nruns = \"easy\"\n"
+                       "against = \"fcfs\"\nhighest = 42\npercent = 1\n"),
+              HasSubstr(":6: percent: does not go with highest"));
+}
+
+// What is wanted on all sides, and no run besides.
+TEST(ExperimentFile, OfSomeStatementsOnlyTheirRuns) {
+  const Experiment all = read_experiment(written(
+      "policy = [\"easy\", \"fcfs\", \"mebf\"]\n[[variant]]\nname = \"few\"\n"
+      "[[variant]]\nname = \"many\"\n"
+      "[[statement]]\nid = \"A\"\nfigure = \"makespan_s\"\nruns = \"easy\"\nagainst = \"fcfs\"\n"
+      "[[statement]]\nid = \"B\"\nfigure = \"makespan_s\"\nruns = \"mebf\"\nagainst = \"fcfs\"\n"
+      "[[otherwise]]\nname = \"half\"\njobs = 5\n"));
+  const Experiment some =
+      with_statements(all, [](const Statement& statement) { return statement.id == "B"; });
+  ASSERT_EQ(some.variants.size(), 2u);
+  EXPECT_EQ(some.variants[0].name, "few");
+  EXPECT_EQ(some.variants[1].name, "few; half");
+  ASSERT_EQ(some.statements.size(), 2u);
+  EXPECT_EQ(some.statements[1].side, "half");
+  EXPECT_EQ(some.statements[1].base, 0u);
+  for (const OptionSetting& option : options_of(some, some.variants[1])) {
+    if (option.name != "policy") continue;
+    EXPECT_THAT(option.values, ::testing::ElementsAre("mebf", "fcfs"));
+  }
 }
 
 }  // namespace

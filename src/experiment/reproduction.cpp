@@ -4,38 +4,30 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "experiment/markdown.hpp"
+#include "experiment/paper_figure.hpp"
+#include "report/csv_reader.hpp"
 #include "report/output_file.hpp"
 
 namespace ductile {
 namespace {
 
-constexpr std::array<std::string_view, 13> kCsvFigures{
-    "makespan_s",        "utilization",      "utilization_net",       "efficiency", "mean_wait_s",
-    "mean_turnaround_s", "mean_slowdown",    "mean_slowdown_actual",  "expands",    "shrinks",
-    "backfilled",        "evolving_granted", "reconfiguration_node_s"};
+constexpr std::array<std::string_view, 14> kCsvFigures{
+    "makespan_s",       "utilization",           "utilization_net",
+    "efficiency",       "mean_wait_s",           "mean_turnaround_s",
+    "mean_slowdown",    "mean_slowdown_actual",  "expands",
+    "shrinks",          "expanded_jobs",         "backfilled",
+    "evolving_granted", "reconfiguration_node_s"};
 
-void append_row(std::string& text, const std::vector<std::string>& cells) {
-  for (const std::string& cell : cells) {
-    text += "| ";
-    for (const char each : cell) {
-      if (each == '|') text += '\\';
-      text += each == '\n' ? ' ' : each;
-    }
-    text += ' ';
-  }
-  text += "|\n";
-}
-
-void append_head(std::string& text, const std::vector<std::string>& cells) {
-  append_row(text, cells);
-  for (std::size_t i = 0; i < cells.size(); ++i) text += "|---";
-  text += "|\n";
-}
+constexpr std::array<std::string_view, 5> kVerdicts{"met", "not met", "open", "not comparable",
+                                                    "not run"};
 
 // A policy as code, with the variant in front.
 std::string runs_code(const RunsOf& runs) {
@@ -55,7 +47,7 @@ struct StatementLine {
 
 std::vector<StatementLine> lines_of(const Target& target, const std::vector<Reproduced>& all) {
   std::vector<StatementLine> lines;
-  for (const std::string& id : target.statements) {
+  for (const std::string& id : target.ids()) {
     for (const Reproduced& its : all) {
       const std::vector<Statement>& statements = its.experiment.statements;
       for (std::size_t i = 0; i < statements.size(); ++i) {
@@ -70,15 +62,64 @@ std::vector<StatementLine> lines_of(const Target& target, const std::vector<Repr
   return lines;
 }
 
-std::vector<Finding> findings_of(const std::vector<StatementLine>& lines) {
-  std::vector<Finding> findings;
-  for (const StatementLine& line : lines) findings.push_back(line.finding());
-  return findings;
+// Where a statement is looked at; one about several in one variant, too.
+std::string variant_of(const Statement& statement) { return runs_of(statement).front().variant; }
+
+std::vector<Judged> judged_of(const std::vector<StatementLine>& lines) {
+  std::vector<Judged> judged;
+  for (const StatementLine& line : lines) {
+    judged.push_back({line.statement().id, variant_of(line.statement()), line.finding().verdict});
+  }
+  return judged;
+}
+
+// The log that a statement needs and that was not there; empty: none.
+std::string stood_in_log(const StatementLine& line, const PageInputs& inputs) {
+  const Experiment& experiment = line.of->experiment;
+  for (const RunsOf& runs : runs_of(line.statement())) {
+    const auto variant = std::ranges::find(experiment.variants, runs.variant, &Variant::name);
+    if (variant == experiment.variants.end()) continue;
+    for (const OptionSetting& option : options_of(experiment, *variant)) {
+      if (option.name != "trace") continue;
+      const auto log =
+          std::ranges::find(inputs.logs, option.values.front(), &PageInputs::Log::file);
+      if (log != inputs.logs.end() && log->is_stand_in) return log->file;
+    }
+  }
+  return "";
+}
+
+// What is said of a target, and why.
+struct Outcome {
+  std::string verdict, why;
+  std::size_t met = 0, statements = 0;
+};
+
+Outcome outcome_of(const Target& target, const std::vector<StatementLine>& lines,
+                   const PageInputs& inputs) {
+  const std::vector<Judged> judged = judged_of(lines);
+  Outcome its{
+      std::string(verdict_of(target, judged)),
+      target.not_run.empty() ? target.not_comparable : target.not_run,
+      static_cast<std::size_t>(std::ranges::count(judged, Finding::Verdict::met, &Judged::verdict)),
+      judged.size()};
+  for (const StatementLine& line : lines) {
+    const std::string log = stood_in_log(line, inputs);
+    if (log.empty() || !its.why.empty()) continue;
+    its.verdict = "not comparable";
+    its.why = log + " was not there";
+  }
+  return its;
 }
 
 std::string against_text(const StatementLine& line) {
   const Statement& s = line.statement();
   if (s.among.empty()) return runs_code(s.against);
+  if (s.kind == Statement::Kind::highest) {
+    const std::size_t best = line.finding().best;
+    return fmt::format("{}; highest of {}: {}", runs_code(s.against_each.at(best)), s.among.size(),
+                       runs_code(s.among.at(best)));
+  }
   if (s.kind == Statement::Kind::spread) {
     return fmt::format("{} to {}", runs_code(s.among.at(line.finding().best)),
                        runs_code(s.among.at(line.finding().worst)));
@@ -90,7 +131,7 @@ std::string against_text(const StatementLine& line) {
 std::string instead_text(const StatementLine& line) {
   const Statement& s = line.statement();
   const Finding& f = line.finding();
-  if (s.among.empty() || s.kind == Statement::Kind::spread) return "";
+  if (s.runs.policy.empty() || s.among.empty()) return "";
   if (!std::isfinite(f.improvement.mean)) return "";
   const bool is_best = s.kind == Statement::Kind::best;
   const RunsOf& who = s.among.at(is_best ? f.best : f.worst);
@@ -120,6 +161,41 @@ std::string range_text(const StatementLine& line) {
 
 std::string here_text(const StatementLine& line) {
   return measured_text(line.statement(), line.finding()) + instead_text(line);
+}
+
+// The sides of choices on which these are looked at.
+std::vector<std::string> sides_of(const std::vector<StatementLine>& lines) {
+  std::vector<std::string> sides;
+  for (const StatementLine& line : lines) {
+    for (const std::size_t other : line.others) {
+      const std::string& side = line.of->experiment.statements[other].side;
+      if (std::ranges::find(sides, side) == sides.end()) sides.push_back(side);
+    }
+  }
+  return sides;
+}
+
+// How many of them are met there: who is not looked at there counts as chosen.
+std::size_t met_on(const std::vector<StatementLine>& lines, const std::string& side) {
+  return static_cast<std::size_t>(std::ranges::count_if(lines, [&](const StatementLine& line) {
+    const auto there = std::ranges::find(line.others, side, [&](std::size_t other) {
+      return line.of->experiment.statements[other].side;
+    });
+    const std::size_t number = there == line.others.end() ? line.number : *there;
+    return line.of->findings[number].verdict == Finding::Verdict::met;
+  }));
+}
+
+// So many statements are met on a side.
+struct Sides {
+  std::size_t met = 0;
+  std::string on;
+};
+
+// Fields of a CSV file are read back line by line.
+std::string in_one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
 }
 
 // Seeds of the runs, of which all have the same.
@@ -160,25 +236,22 @@ void append_inputs(std::string& text, const PaperTargets& paper, const std::vect
 }
 
 void append_summary(std::string& text, const PaperTargets& paper,
-                    const std::vector<Reproduced>& all, bool ours) {
+                    const std::vector<Reproduced>& all, const PageInputs& inputs, bool ours) {
   append_head(text, {ours ? "comparison" : "target", ours ? "what" : "the paper says",
                      "statements met", "verdict"});
   for (const Target& target : paper.targets) {
     if (target.is_ours != ours) continue;
-    const std::vector<Finding> findings = findings_of(lines_of(target, all));
-    const auto met = std::ranges::count(findings, Finding::Verdict::met, &Finding::verdict);
-    std::string verdict(verdict_of(target, findings));
-    if (!target.not_run.empty()) verdict += ": " + target.not_run;
-    if (!target.not_comparable.empty()) verdict += ": " + target.not_comparable;
+    const Outcome its = outcome_of(target, lines_of(target, all), inputs);
     append_row(text,
                {target.id, target.says + (target.note.empty() ? "" : " (" + target.note + ")"),
-                findings.empty() ? "" : fmt::format("{} of {}", met, findings.size()), verdict});
+                its.statements == 0 ? "" : fmt::format("{} of {}", its.met, its.statements),
+                its.verdict + (its.why.empty() ? "" : ": " + its.why)});
   }
   text += '\n';
 }
 
 void append_statements(std::string& text, const PaperTargets& paper,
-                       const std::vector<Reproduced>& all, bool ours) {
+                       const std::vector<Reproduced>& all, const PageInputs& inputs, bool ours) {
   append_head(text, {"target", "figure", "of", "against", "paper", "here", "verdict",
                      "lowest and highest under the other sides"});
   for (const Target& target : paper.targets) {
@@ -187,7 +260,10 @@ void append_statements(std::string& text, const PaperTargets& paper,
       const Statement& s = line.statement();
       append_row(text, {target.id, fmt::format("`{}`", s.figure), runs_code(s.runs),
                         against_text(line), said_text(s), here_text(line),
-                        std::string(verdict_word(line.finding().verdict)), range_text(line)});
+                        stood_in_log(line, inputs).empty()
+                            ? std::string(verdict_word(line.finding().verdict))
+                            : "not comparable",
+                        range_text(line)});
     }
   }
   text += '\n';
@@ -272,7 +348,7 @@ void append_sides(std::string& text, const PaperTargets& paper,
 }
 
 void append_figures(std::string& text, const PaperTargets& paper,
-                    const std::vector<Reproduced>& all) {
+                    const std::vector<Reproduced>& all, const PageInputs& inputs) {
   if (paper.figures.empty()) return;
   text += "## The paper's figures and tables\n\n";
   append_head(text, {"there", "here"});
@@ -281,24 +357,58 @@ void append_figures(std::string& text, const PaperTargets& paper,
     for (const std::string& id : figure.targets) {
       const auto target = std::ranges::find(paper.targets, id, &Target::id);
       words.push_back(
-          fmt::format("{} ({})", id, verdict_of(*target, findings_of(lines_of(*target, all)))));
+          fmt::format("{} ({})", id, outcome_of(*target, lines_of(*target, all), inputs).verdict));
     }
-    append_row(text, {figure.name, words.empty() ? "none: " + figure.none : listed(words)});
+    std::string here = words.empty() ? "none: " + figure.none : listed(words);
+    if (!figure.experiment.empty()) {
+      here += fmt::format(". [Drawn]({})", name_of_drawing(inputs.paper, figure));
+    }
+    append_row(text, {figure.name, here});
   }
   text += '\n';
 }
 
 }  // namespace
 
-std::string_view verdict_of(const Target& target, const std::vector<Finding>& findings) {
+std::string_view verdict_of(const Target& target, const std::vector<Judged>& judged) {
   using Verdict = Finding::Verdict;
   if (!target.not_run.empty()) return "not run";
   if (!target.not_comparable.empty()) return "not comparable";
-  const auto are = [](Verdict verdict) {
-    return [verdict](const Finding& each) { return each.verdict == verdict; };
-  };
-  if (std::ranges::any_of(findings, are(Verdict::not_met))) return "not met";
-  if (findings.empty() || std::ranges::any_of(findings, are(Verdict::open))) return "open";
+  std::vector<Verdict> parts;  // what has to be met
+  for (const Judged& each : judged) {
+    if (std::ranges::count(target.statements, each.statement) > 0) parts.push_back(each.verdict);
+  }
+  for (const std::string& id : target.mostly) {
+    std::size_t all = 0, met = 0, not_met = 0;
+    for (const Judged& each : judged) {
+      if (each.statement != id) continue;
+      ++all;
+      met += each.verdict == Verdict::met ? 1 : 0;
+      not_met += each.verdict == Verdict::not_met ? 1 : 0;
+    }
+    parts.push_back(2 * met > all        ? Verdict::met
+                    : 2 * not_met >= all ? Verdict::not_met
+                                         : Verdict::open);
+  }
+  if (!target.but_one.empty()) {
+    std::map<std::string, Verdict> variants;
+    for (const Judged& each : judged) {
+      if (std::ranges::count(target.but_one, each.statement) == 0) continue;
+      Verdict& its = variants.try_emplace(each.variant, Verdict::met).first->second;
+      if (its == Verdict::not_met || each.verdict == Verdict::met) continue;
+      its = each.verdict;
+    }
+    const auto count = [&](Verdict verdict) {
+      return std::ranges::count_if(variants,
+                                   [&](const auto& its) { return its.second == verdict; });
+    };
+    const auto not_met = count(Verdict::not_met), open = count(Verdict::open);
+    parts.push_back(not_met > 1 || not_met + open == 0 ? Verdict::not_met
+                    : open == 0                        ? Verdict::met
+                                                       : Verdict::open);
+  }
+  if (std::ranges::count(parts, Verdict::not_met) > 0) return "not met";
+  if (parts.empty() || std::ranges::count(parts, Verdict::open) > 0) return "open";
   return "met";
 }
 
@@ -311,11 +421,11 @@ std::string reproduction_page(const PaperTargets& paper, const std::vector<Repro
   if (!paper.note.empty()) text += paper.note + "\n\n";
   std::vector<std::string> counts;
   std::size_t count = 0;
-  for (const std::string_view verdict : {"met", "not met", "open", "not comparable", "not run"}) {
+  for (const std::string_view verdict : kVerdicts) {
     std::size_t its = 0;
     for (const Target& target : paper.targets) {
       if (target.is_ours) continue;
-      its += verdict_of(target, findings_of(lines_of(target, all))) == verdict ? 1 : 0;
+      its += outcome_of(target, lines_of(target, all), inputs).verdict == verdict ? 1 : 0;
     }
     count += its;
     if (its > 0) counts.push_back(fmt::format("{} {}", its, verdict));
@@ -324,19 +434,19 @@ std::string reproduction_page(const PaperTargets& paper, const std::vector<Repro
                       listed(counts));
   append_inputs(text, paper, all, inputs);
   text += "## Targets\n\n";
-  append_summary(text, paper, all, false);
+  append_summary(text, paper, all, inputs, false);
   text +=
       "## What was measured\n\nAn improvement of `of` over `against` in percent, where above 0 is "
       "better; or the figure "
       "itself. With its 95 % interval over the seeds.\n\n";
-  append_statements(text, paper, all, false);
+  append_statements(text, paper, all, inputs, false);
   if (std::ranges::any_of(paper.targets, &Target::is_ours)) {
     text += "## Not in the paper\n\n";
-    append_summary(text, paper, all, true);
-    append_statements(text, paper, all, true);
+    append_summary(text, paper, all, inputs, true);
+    append_statements(text, paper, all, inputs, true);
   }
   append_sides(text, paper, all);
-  append_figures(text, paper, all);
+  append_figures(text, paper, all, inputs);
   if (!paper.open.empty()) {
     text += "## What the paper leaves open\n\n";
     append_head(text, {"point", "here"});
@@ -361,14 +471,105 @@ std::string reproduction_csv(const PaperTargets& paper, const std::vector<Reprod
       append_field(text, of.policy);
       text += fmt::format(",{}..{}", runs.front().seed, runs.back().seed);
       for (const std::string_view name : kCsvFigures) {
+        // Where one has no value, the mean has none.
         double sum = 0;
-        for (const Summary& run : runs) sum += figure_of(run, name).value_or(0);
-        fmt::format_to(std::back_inserter(text), ",{:.8g}", sum / static_cast<double>(runs.size()));
+        for (const Summary& run : runs) {
+          sum += figure_of(run, name).value_or(std::numeric_limits<double>::quiet_NaN());
+        }
+        text += ',';
+        if (!std::isfinite(sum)) continue;
+        fmt::format_to(std::back_inserter(text), "{:.8g}", sum / static_cast<double>(runs.size()));
       }
       text += '\n';
     }
   }
   return text;
+}
+
+std::string verdicts_csv(const PaperTargets& paper, const std::vector<Reproduced>& all,
+                         const PageInputs& inputs) {
+  std::string text =
+      "target,ours,verdict,why,met,statements,fewest,fewest_on,most,most_on,example,says\n";
+  for (const Target& target : paper.targets) {
+    const std::vector<StatementLine> lines = lines_of(target, all);
+    const Outcome its = outcome_of(target, lines, inputs);
+    // How many are met where one choice is made the other way, from fewest to most.
+    Sides few{its.met, "as chosen"}, many = few;
+    for (const std::string& side : sides_of(lines)) {
+      const std::size_t met = met_on(lines, side);
+      if (met < few.met) few = {met, side};
+      if (met > many.met) many = {met, side};
+    }
+    const auto failed = std::ranges::find_if(lines, [](const StatementLine& line) {
+      return line.finding().verdict == Finding::Verdict::not_met;
+    });
+    std::string example;
+    if (failed != lines.end()) {
+      const std::string against = against_text(*failed);
+      example = fmt::format("`{}` of {}{}: {} said, {} here", failed->statement().figure,
+                            runs_code(failed->statement().runs),
+                            against.empty() ? "" : " against " + against,
+                            said_text(failed->statement()), here_text(*failed));
+      if (const std::string range = range_text(*failed); !range.empty()) example += "; " + range;
+    }
+    const auto add = [&](const std::string& field) {
+      append_field(text, field);
+      text += ',';
+    };
+    add(target.id);
+    add(target.is_ours ? "1" : "0");
+    add(its.verdict);
+    add(its.why);
+    text += fmt::format("{},{},{},", its.met, its.statements, few.met);
+    add(few.on);
+    text += fmt::format("{},", many.met);
+    add(many.on);
+    add(example);
+    append_field(text, in_one_line(target.says));
+    text += '\n';
+  }
+  return text;
+}
+
+std::string verdicts_table(const std::vector<PaperVerdicts>& papers) {
+  std::string counts, rows;
+  std::vector<std::string> head{"paper", "targets"};
+  head.insert(head.end(), kVerdicts.begin(), kVerdicts.end());
+  append_head(counts, head);
+  append_head(rows, {"target", "the paper says", "verdict", "statements met",
+                     "under the other sides of the choices"});
+  for (const PaperVerdicts& its : papers) {
+    CsvReader csv(its.csv);
+    const auto column = [&](std::string_view name) { return csv.column(name); };
+    std::array<std::size_t, kVerdicts.size()> count{};
+    std::size_t all = 0;
+    while (csv.next()) {
+      const auto text = [&](std::string_view name) { return std::string(csv.text(column(name))); };
+      if (text("ours") == "1") continue;
+      ++all;
+      const std::string verdict = text("verdict");
+      const auto known = std::ranges::find(kVerdicts, verdict);
+      if (known == kVerdicts.end()) csv.fail(column("verdict"), "is no verdict");
+      ++count.at(static_cast<std::size_t>(known - kVerdicts.begin()));
+      const std::string statements = text("statements");
+      const auto some = [&](std::string_view name) {
+        return fmt::format("{} of {} ({})", text(name), statements,
+                           text(std::string(name) + "_on"));
+      };
+      const bool is_not_met = verdict == "not met";
+      append_row(rows, {fmt::format("[{}]({}.md) {}", its.paper, its.paper, text("target")),
+                        text("says"), verdict + (text("why").empty() ? "" : ": " + text("why")),
+                        statements == "0" ? "" : text("met") + " of " + statements,
+                        is_not_met ? fmt::format("{} to {}. {}", some("fewest"), some("most"),
+                                                 text("example"))
+                                   : ""});
+    }
+    std::vector<std::string> cells{fmt::format("[{}]({}.md)", its.paper, its.paper),
+                                   fmt::format("{}", all)};
+    for (const std::size_t each : count) cells.push_back(fmt::format("{}", each));
+    append_row(counts, cells);
+  }
+  return counts + "\n" + rows;
 }
 
 }  // namespace ductile

@@ -1,6 +1,7 @@
 // The page of a paper: what it says beside what comes out here (docs/commands/reproduce.md).
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,9 +28,15 @@ struct Reproduced {
   std::map<RunsOf, std::vector<Summary>, RunsOrder> runs;
 };
 
-/// "met", "not met", "open", "not comparable" or "not run". It is met if all its statements are,
-/// by their findings here; it is not if one is not.
-std::string_view verdict_of(const Target& target, const std::vector<Finding>& findings);
+/// A statement of a target, and what came out.
+struct Judged {
+  std::string statement{}, variant{};  // its id, and where it is looked at
+  Finding::Verdict verdict = Finding::Verdict::open;
+};
+
+/// "met", "not met", "open", "not comparable" or "not run". It is met if all that its rules ask for
+/// is, not met if one of that is not.
+std::string_view verdict_of(const Target& target, const std::vector<Judged>& judged);
 
 /// How a page came about.
 struct PageInputs {
@@ -39,6 +46,7 @@ struct PageInputs {
   bool is_full = false;
   struct Log {
     std::string file{}, what{};  // what was read for it
+    bool is_stand_in = false;    // of a model: what is said of it is not comparable
   };
   std::vector<Log> logs{};
 };
@@ -46,6 +54,19 @@ struct PageInputs {
 /// The page in Markdown, of all experiments in the order of the targets' file.
 std::string reproduction_page(const PaperTargets& paper, const std::vector<Reproduced>& all,
                               const PageInputs& inputs);
+
+/// The verdicts, as CSV: a line for each target, with what the other sides of the choices make of
+/// it.
+std::string verdicts_csv(const PaperTargets& paper, const std::vector<Reproduced>& all,
+                         const PageInputs& inputs);
+
+/// The papers' targets and their verdicts in one table, from such files: of each paper its name and
+/// its file. Throws InputError.
+struct PaperVerdicts {
+  std::string paper{};
+  std::filesystem::path csv{};
+};
+std::string verdicts_table(const std::vector<PaperVerdicts>& papers);
 
 /// Means of the figures over the seeds, as CSV: a line for each policy in each variant.
 std::string reproduction_csv(const PaperTargets& paper, const std::vector<Reproduced>& all);

@@ -1,6 +1,8 @@
 #include "experiment/reproduction.hpp"
 
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -12,22 +14,55 @@ namespace ductile {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Verdict = Finding::Verdict;
 
 using Targets = testing::SmallTargets;
 
 TEST(Verdict, OfATargetIsThatOfAllItsStatements) {
   const auto verdict = [](const Target& target, const std::vector<Verdict>& verdicts) {
-    std::vector<Finding> findings(verdicts.size());
-    for (std::size_t i = 0; i < verdicts.size(); ++i) findings[i].verdict = verdicts[i];
-    return verdict_of(target, findings);
+    std::vector<Judged> judged;
+    for (const Verdict each : verdicts) judged.push_back({"A", "", each});
+    return verdict_of(target, judged);
   };
-  EXPECT_EQ(verdict({}, {Verdict::met, Verdict::met}), "met");
-  EXPECT_EQ(verdict({}, {Verdict::met, Verdict::not_met, Verdict::open}), "not met");
-  EXPECT_EQ(verdict({}, {Verdict::met, Verdict::open}), "open");
+  EXPECT_EQ(verdict({.statements = {"A"}}, {Verdict::met, Verdict::met}), "met");
+  EXPECT_EQ(verdict({.statements = {"A"}}, {Verdict::met, Verdict::not_met, Verdict::open}),
+            "not met");
+  EXPECT_EQ(verdict({.statements = {"A"}}, {Verdict::met, Verdict::open}), "open");
   EXPECT_EQ(verdict({}, {}), "open");
   EXPECT_EQ(verdict({.not_comparable = "lost"}, {Verdict::met}), "not comparable");
   EXPECT_EQ(verdict({.not_run = "long"}, {}), "not run");
+}
+
+TEST(Verdict, MostlyIsMoreThanHalfOfEach) {
+  const Target target{.mostly = {"A", "B"}};
+  const auto verdict = [&](const std::vector<Verdict>& of_a, const std::vector<Verdict>& of_b) {
+    std::vector<Judged> judged;
+    for (const Verdict each : of_a) judged.push_back({"A", "", each});
+    for (const Verdict each : of_b) judged.push_back({"B", "", each});
+    return verdict_of(target, judged);
+  };
+  constexpr Verdict met = Verdict::met, not_met = Verdict::not_met, open = Verdict::open;
+  EXPECT_EQ(verdict({met, met, not_met}, {met}), "met");
+  EXPECT_EQ(verdict({met, met, open, not_met}, {met}), "open");
+  EXPECT_EQ(verdict({met, not_met}, {met}), "not met");
+  EXPECT_EQ(verdict({met, met, met}, {not_met, not_met, open}), "not met");
+}
+
+TEST(Verdict, ButOneIsAllVariantsButExactlyOne) {
+  const Target target{.but_one = {"A"}};
+  const auto verdict = [&](const std::vector<std::pair<const char*, Verdict>>& of) {
+    std::vector<Judged> judged;
+    for (const auto& [variant, each] : of) judged.push_back({"A", variant, each});
+    return verdict_of(target, judged);
+  };
+  constexpr Verdict met = Verdict::met, not_met = Verdict::not_met, open = Verdict::open;
+  EXPECT_EQ(verdict({{"20", not_met}, {"20", met}, {"40", met}, {"60", met}}), "met");
+  EXPECT_EQ(verdict({{"20", not_met}, {"40", not_met}, {"60", met}}), "not met");
+  EXPECT_EQ(verdict({{"20", met}, {"40", met}}), "not met");  // nowhere is the exception
+  EXPECT_EQ(verdict({{"20", met}, {"40", open}}), "open");
+  EXPECT_EQ(verdict({{"20", not_met}, {"40", open}}), "open");
+  EXPECT_EQ(verdict({{"20", open}, {"20", not_met}, {"40", not_met}}), "not met");
 }
 
 TEST_F(Targets, APageHasEachOfThemAndTheOtherSides) {
@@ -62,8 +97,36 @@ TEST_F(Targets, APageHasEachOfThemAndTheOtherSides) {
   EXPECT_THAT(page, HasSubstr("| Fig. 2 | none: a drawing |"));
   EXPECT_THAT(page, HasSubstr("| the piece of the log | the first |"));
   EXPECT_THAT(page, HasSubstr("with fewer seeds than `--full` has"));
+  const PageInputs inputs{.paper = "007"};
+  const std::string verdicts = verdicts_csv(paper, {its}, inputs);
+  EXPECT_THAT(verdicts,
+              HasSubstr("\nA1,0,not met,,0,1,0,as chosen,1,half,\"`mean_turnaround_s` of "));
+  EXPECT_THAT(verdicts, HasSubstr("\nA2,0,not comparable,its table is MISSING,0,0,0,"));
+  std::ofstream(folder_ / "007.verdicts.csv") << verdicts;
+  const std::string table = verdicts_table({{"007", folder_ / "007.verdicts.csv"}});
+  EXPECT_THAT(table, HasSubstr("| [007](007.md) | 3 | 0 | 1 | 0 | 1 | 1 |"));
+  EXPECT_THAT(table, HasSubstr("| 0 of 1 (as chosen) to 1 of 1 (half). `mean_turnaround_s` of "));
   const std::string csv = reproduction_csv(paper, {its});
   EXPECT_THAT(csv, HasSubstr("\ne.toml,,fcfs,1..2,"));
+  // What has no value has none there, too.
+  EXPECT_THAT(csv, HasSubstr("\ne.toml,,fcfs,1..2,0,,,,,80.5,"));
+}
+
+TEST_F(Targets, WhatAModelStoodInForIsNotComparable) {
+  std::ofstream(folder_ / "e.toml") << "trace = \"x.swf\"\n" << testing::kSmallExperiment;
+  const PaperTargets paper = read(testing::kSmallTargets);
+  Reproduced its{
+      .experiment = read_experiment((folder_ / "e.toml").string()), .findings = {}, .runs = {}};
+  its.findings.resize(its.experiment.statements.size());
+  for (Finding& each : its.findings) each.verdict = Verdict::met;
+  PageInputs inputs{.paper = "007", .logs = {{.file = "x.swf", .what = "A log"}}};
+  EXPECT_THAT(reproduction_page(paper, {its}, inputs), HasSubstr("| 1 of 1 | met |"));
+  inputs.logs.front().is_stand_in = true;
+  const std::string page = reproduction_page(paper, {its}, inputs);
+  EXPECT_THAT(page, HasSubstr("| 1 of 1 | not comparable: x.swf was not there |"));
+  EXPECT_THAT(page, Not(HasSubstr("| met |")));
+  EXPECT_THAT(verdicts_csv(paper, {its}, inputs),
+              HasSubstr("\nA1,0,not comparable,x.swf was not there,"));
 }
 
 }  // namespace

@@ -18,6 +18,32 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kMoreIsBetter{"utilization", "utilization_net",
                                                         "efficiency", "throughput_jobs_h"};
+// Neither more nor less is better: a difference is positive where there is more.
+constexpr std::array<std::string_view, 10> kCounts{
+    "expands", "shrinks",          "expanded_jobs", "backfilled",   "guests",
+    "mates",   "evolving_granted", "expand_share",  "shrink_share", "backfill_share"};
+// Of the events of a run, in percent.
+constexpr std::array<std::string_view, 3> kShares{"expand_share", "shrink_share", "backfill_share"};
+
+bool is_count(std::string_view figure) {
+  return std::ranges::find(kCounts, figure) != kCounts.end();
+}
+
+std::optional<double> share_of(const Summary& summary, std::string_view share) {
+  const auto all = static_cast<double>(summary.expands + summary.shrinks + summary.backfilled);
+  if (all == 0) return std::nullopt;
+  const std::uint64_t part = share == kShares[0]   ? summary.expands
+                             : share == kShares[1] ? summary.shrinks
+                                                   : summary.backfilled;
+  return 100 * static_cast<double>(part) / all;
+}
+
+// What the paper says of the mean, if that is no number: all of the interval lies in it, or
+// nothing.
+struct Accepted {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
 
 Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
   using Verdict = Finding::Verdict;
@@ -26,35 +52,44 @@ Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
   const double mean = finding.improvement.mean, half = finding.improvement.half_width;
   const auto met_if = [](bool is_met) { return is_met ? Verdict::met : Verdict::not_met; };
   if (!std::isfinite(mean)) return Verdict::open;
+  const bool has_interval = std::isfinite(half);
   const bool is_number = statement.percent || statement.kind == Kind::is;
   if (is_number) {
     const double said = statement.percent ? *statement.percent : statement.value;
-    const double off = std::abs(mean - said);
-    if (off <= kNear * std::abs(said)) return Verdict::met;
-    if (!std::isfinite(half) || off > half) return Verdict::not_met;
+    const double off = std::abs(mean - said), near = kNear * std::abs(said);
+    if (!has_interval) return met_if(off <= near);
+    if (off > std::max(near, half)) return Verdict::not_met;
     return half <= kWide * std::abs(said) ? Verdict::met : Verdict::open;
   }
-  if (!std::isfinite(half)) return Verdict::open;
-  if (statement.kind == Kind::at_most) return met_if(mean + half <= statement.value);
-  if (statement.kind == Kind::at_least) return met_if(mean - half >= statement.value);
-  if (statement.direction == Statement::Direction::equal) {
-    return met_if(std::abs(mean) + half <= kAlike_percent);
+  if (!has_interval) return Verdict::open;
+  if (statement.is_of_value() || statement.direction == Statement::Direction::equal) {
+    Accepted its{.low = -kAlike_percent, .high = kAlike_percent};
+    if (statement.kind == Kind::at_most) its = {.high = statement.value};
+    if (statement.kind == Kind::at_least) its = {.low = statement.value};
+    if (mean - half >= its.low && mean + half <= its.high) return Verdict::met;
+    const bool is_outside = mean + half < its.low || mean - half > its.high;
+    return is_outside ? Verdict::not_met : Verdict::open;
   }
   const bool is_better =
       statement.direction == Statement::Direction::better && statement.kind != Kind::worst;
-  return met_if((is_better ? mean : -mean) > half);
+  const double as_said = is_better ? mean : -mean;
+  if (as_said > half) return Verdict::met;
+  const bool is_alike = std::abs(mean) + half <= kAlike_percent;
+  return as_said <= -half || is_alike ? Verdict::not_met : Verdict::open;
 }
 
-std::string_view word(Statement::Direction direction) {
-  return direction == Statement::Direction::better  ? "better"
-         : direction == Statement::Direction::worse ? "worse"
-                                                    : "equal";
+std::string_view word(const Statement& statement) {
+  const bool is_better = statement.direction == Statement::Direction::better;
+  if (statement.direction == Statement::Direction::equal) return "equal";
+  if (is_count(statement.figure)) return is_better ? "more" : "fewer";
+  return is_better ? "better" : "worse";
 }
 
 std::string_view word(Statement::Kind kind) {
-  return kind == Statement::Kind::best    ? "best"
-         : kind == Statement::Kind::worst ? "worst"
-                                          : "spread";
+  return kind == Statement::Kind::best      ? "best"
+         : kind == Statement::Kind::worst   ? "worst"
+         : kind == Statement::Kind::highest ? "highest"
+                                            : "spread";
 }
 
 // Of one figure by seed. Where no seed changes it, they are one run.
@@ -97,6 +132,7 @@ std::string_view bound_word(Statement::Kind kind) {
 }  // namespace
 
 std::optional<double> figure_of(const Summary& summary, std::string_view wanted) {
+  if (std::ranges::find(kShares, wanted) != kShares.end()) return share_of(summary, wanted);
   std::optional<double> result;
   visit_figures(summary, [&](std::string_view name, const auto& value) {
     if (name != wanted) return;
@@ -111,6 +147,7 @@ std::optional<double> figure_of(const Summary& summary, std::string_view wanted)
 }
 
 bool has_figure(std::string_view wanted) {
+  if (std::ranges::find(kShares, wanted) != kShares.end()) return true;
   const Summary names;
   bool is_there = false;
   visit_figures(names, [&](std::string_view name, const auto& value) {
@@ -122,7 +159,7 @@ bool has_figure(std::string_view wanted) {
 }
 
 bool more_is_better(std::string_view figure) {
-  return std::ranges::find(kMoreIsBetter, figure) != kMoreIsBetter.end();
+  return is_count(figure) || std::ranges::find(kMoreIsBetter, figure) != kMoreIsBetter.end();
 }
 
 std::string_view verdict_word(Finding::Verdict verdict) {
@@ -139,10 +176,14 @@ std::string said_text(const Statement& statement) {
   if (statement.is_of_value()) {
     return fmt::format("{}{:g}", bound_word(statement.kind), statement.value);
   }
-  if (statement.kind == Kind::spread) return fmt::format("spread {:g} %", *statement.percent);
+  if (statement.kind == Kind::spread || statement.kind == Kind::highest) {
+    return fmt::format("{} {:g} %", word(statement.kind), *statement.percent);
+  }
   if (statement.kind != Kind::pair) return std::string(word(statement.kind));
   if (statement.percent) return fmt::format("{:g} %", *statement.percent);
-  return std::string(word(statement.direction));
+  std::string text(word(statement));
+  if (!statement.against_figure.empty()) text += " than `" + statement.against_figure + "`";
+  return text;
 }
 
 std::string measured_text(const Statement& statement, const Finding& finding) {
@@ -163,18 +204,19 @@ Finding examine(const Statement& statement, std::span<const Summary> runs,
   if (statement.is_of_value()) return examine_value(statement, runs);
   if (runs.size() != against.size()) throw std::logic_error("statement: other seeds");
   const bool more = more_is_better(statement.figure);
+  const std::string& other =
+      statement.against_figure.empty() ? statement.figure : statement.against_figure;
   Finding finding;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double mine = value_of(runs[i], statement.figure);
-    const double theirs = value_of(against[i], statement.figure);
+    const double theirs = value_of(against[i], other);
     finding.runs += mine / static_cast<double>(runs.size());
     finding.against += theirs / static_cast<double>(runs.size());
     const double better = more ? mine - theirs : theirs - mine;
     finding.by_seed.push_back(better == 0 ? 0 : 100 * better / theirs);
   }
-  finding.improvement =
-      interval_of(finding.by_seed, is_one(values_of(runs, statement.figure)) &&
-                                       is_one(values_of(against, statement.figure)));
+  finding.improvement = interval_of(finding.by_seed, is_one(values_of(runs, statement.figure)) &&
+                                                         is_one(values_of(against, other)));
   finding.verdict = verdict(statement, finding);
   return finding;
 }
@@ -226,6 +268,20 @@ Finding examine(const Statement& statement, std::span<const std::span<const Summ
   return finding;
 }
 
+Finding examine_highest(const Statement& statement, std::span<const std::span<const Summary>> runs,
+                        std::span<const std::span<const Summary>> against) {
+  Statement pair = statement;
+  pair.kind = Statement::Kind::pair;
+  Finding highest;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Finding its = examine(pair, runs[i], against[i]);
+    its.best = i;
+    const bool is_higher = !(its.improvement.mean <= highest.improvement.mean);
+    if (std::isfinite(its.improvement.mean) && is_higher) highest = its;
+  }
+  return highest;
+}
+
 std::string findings_table(std::span<const Statement> statements,
                            std::span<const Finding> findings) {
   std::vector<std::vector<std::string>> rows{
@@ -242,12 +298,15 @@ std::string findings_table(std::span<const Statement> statements,
       const std::string best = runs_text(s.among.at(f.best)),
                         worst = runs_text(s.among.at(f.worst));
       const bool is_spread = s.kind == Statement::Kind::spread;
+      const bool is_highest = s.kind == Statement::Kind::highest;
       const std::string& who = s.kind == Statement::Kind::best ? best : worst;
-      if (!is_spread && std::isfinite(f.improvement.mean) && who != of) {
+      if (!is_spread && !is_highest && std::isfinite(f.improvement.mean) && who != of) {
         measured += fmt::format("; {} is {}", word(s.kind), who);
       }
-      if (is_spread) of = best;
-      against = is_spread ? worst : fmt::format("{} others", s.among.size() - 1);
+      if (is_spread || is_highest) of = best;
+      against = is_spread    ? worst
+                : is_highest ? runs_text(s.against_each.at(f.best))
+                             : fmt::format("{} others", s.among.size() - 1);
     }
     rows.push_back({s.id, s.figure, of, against, said_text(s), measured,
                     std::string(verdict_word(f.verdict))});
@@ -268,17 +327,18 @@ std::string findings_json(std::span<const Statement> statements,
     if (s.kind == Statement::Kind::pair) {
       line["runs"] = runs_text(s.runs);
       line["against"] = runs_text(s.against);
-      line["direction"] = word(s.direction);
+      line["direction"] = word(s);
+      if (!s.against_figure.empty()) line["against_figure"] = s.against_figure;
     } else if (s.is_of_value()) {
       line["runs"] = runs_text(s.runs);
       line["says"] = said_text(s);
     } else {
       line["says"] = word(s.kind);
-      if (s.kind != Statement::Kind::spread) line["runs"] = runs_text(s.runs);
+      if (!s.runs.policy.empty()) line["runs"] = runs_text(s.runs);
       line["among"] = nlohmann::ordered_json::array();
       for (const RunsOf& one : s.among) line["among"].push_back(runs_text(one));
       line["best"] = runs_text(s.among.at(f.best));
-      line["worst"] = runs_text(s.among.at(f.worst));
+      if (s.kind != Statement::Kind::highest) line["worst"] = runs_text(s.among.at(f.worst));
     }
     if (s.percent) line["percent"] = *s.percent;
     const std::string unit = s.is_of_value() ? "" : "_percent";

@@ -18,7 +18,7 @@ namespace ductile {
 bool has_figure(std::string_view name);
 /// Its number; none, if it has no value there.
 std::optional<double> figure_of(const Summary& summary, std::string_view name);
-/// Of all others less is better.
+/// Of all others less is better. Of counts neither is: positive differences mean more of them.
 bool more_is_better(std::string_view figure);
 
 /// What came out for one statement.
@@ -33,10 +33,11 @@ struct Finding {
   std::size_t best = 0, worst = 0;
 
   /// A number of the paper: met if it lies in the confidence interval, or the mean is off by 10 %
-  /// of it at most; open in an interval of more than a quarter of it to either side, which says
-  /// nothing. A direction: met if the interval excludes 0. "Equal": met if all of the
-  /// interval is within 5 percent. A bound: met if all of the interval is on its side of it. Open
-  /// without an interval that it would need.
+  /// of it at most; open if that is so in an interval of more than a quarter of it to either side,
+  /// which says nothing. A direction: met if all of the interval is on its side of 0, not met if
+  /// all is on the other one, or within 5 percent. "Equal": met if all of the interval is within 5
+  /// percent, not met if nothing is. A bound: met if all of the interval is on its side of it, not
+  /// met if nothing is. All others are open, and so is what has no interval that it would need.
   enum class Verdict { met, not_met, open };
   Verdict verdict = Verdict::open;
 };
@@ -51,9 +52,14 @@ Finding examine(const Statement& statement, std::span<const Summary> runs,
 /// the mean over all seeds, each seed for itself.
 Finding examine(const Statement& statement, std::span<const std::span<const Summary>> among);
 
+/// Of the highest of several improvements: of each of `statement.among` over its `against_each`. It
+/// is that of `best`, in each seed.
+Finding examine_highest(const Statement& statement, std::span<const std::span<const Summary>> runs,
+                        std::span<const std::span<const Summary>> against);
+
 /// Words for a page: met, not met, open.
 std::string_view verdict_word(Finding::Verdict verdict);
-/// What the paper says of it: "40 %", "better", "at most 0.91".
+/// What the paper says of it: "40 %", "better", "more", "at most 0.91".
 std::string said_text(const Statement& statement);
 /// What was measured: "26.3 ± 4.9 %"; "-" if it has no value.
 std::string measured_text(const Statement& statement, const Finding& finding);

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "experiment/experiment_file.hpp"
+#include "experiment/statement.hpp"
 #include "workload/toml_file.hpp"
 
 namespace ductile {
@@ -144,7 +145,7 @@ class TargetsReader {
           {"not_comparable", its.not_comparable},
           {"not_run", its.not_run},
           {"note", its.note}},
-         {{"statements", its.statements}});
+         {{"statements", its.statements}, {"mostly", its.mostly}, {"but_one", its.but_one}});
     if (const toml::node* const ours = table.get("ours")) {
       const auto* const value = ours->as_boolean();
       if (!value) fail(*ours, "ours", "is neither true nor false", "write ours = true");
@@ -156,18 +157,22 @@ class TargetsReader {
       fail(*table.get("id"), "id", "'" + its.id + "' is there twice", "give it once");
     }
     const bool has_reason = !its.not_run.empty() || !its.not_comparable.empty();
-    if (its.statements.empty() && !has_reason) {
+    const std::vector<std::string> ids = its.ids();
+    if (ids.empty() && !has_reason) {
       fail(table, "target", "'" + its.id + "' has no verdict",
            "name the statements that it consists of, or say why it is not_run or not_comparable");
     }
-    if (!its.statements.empty() && !its.not_run.empty()) {
+    if (!ids.empty() && !its.not_run.empty()) {
       fail(*table.get("not_run"), "not_run", "has statements, which are run", "leave one away");
     }
-    for (const std::string& id : its.statements) {
+    for (const std::string& id : ids) {
       if (statements_.contains(id)) continue;
       std::vector<std::string> files;
       for (const PaperExperiment& each : paper_.experiments) files.push_back(each.file);
-      fail(*table.get("statements"), "statements", "there is no statement '" + id + "'",
+      const char* const field = std::ranges::count(its.statements, id) > 0 ? "statements"
+                                : std::ranges::count(its.mostly, id) > 0   ? "mostly"
+                                                                           : "but_one";
+      fail(*table.get(field), field, "there is no statement '" + id + "'",
            "it has to be one of " + (files.empty() ? "an [[experiment]]" : listed(files)));
     }
     paper_.targets.push_back(std::move(its));
@@ -175,8 +180,26 @@ class TargetsReader {
 
   void figure(const toml::table& table) {
     PaperFigure& its = paper_.figures.emplace_back();
-    fill(table, "figure", {{"name", its.name}, {"none", its.none}}, {{"targets", its.targets}});
+    fill(table, "figure",
+         {{"name", its.name},
+          {"none", its.none},
+          {"experiment", its.experiment},
+          {"figure", its.figure}},
+         {{"targets", its.targets}, {"variants", its.variants}, {"policies", its.policies}});
     need(table, "figure", "name", its.name);
+    if (!its.experiment.empty() || !its.figure.empty()) {
+      const auto is_its = [&](const PaperExperiment& each) { return each.file == its.experiment; };
+      if (std::ranges::none_of(paper_.experiments, is_its)) {
+        fail(table, "experiment", "'" + its.experiment + "' is none of the paper",
+             "name the file of an [[experiment]]");
+      }
+      if (!has_figure(its.figure)) {
+        fail(table, "figure", "there is no figure '" + its.figure + "'",
+             "use a number of summary.json, as mean_turnaround_s");
+      }
+      if (its.variants.empty()) fail(table, "figure", "has no variants", "say them");
+      if (its.policies.empty()) fail(table, "figure", "has no policies", "say them");
+    }
     if (its.targets.empty() == its.none.empty()) {
       fail(table, "figure", "'" + its.name + "' has no targets, or a reason for that besides them",
            "name targets, or say why there are none");
@@ -193,6 +216,13 @@ class TargetsReader {
 };
 
 }  // namespace
+
+std::vector<std::string> Target::ids() const {
+  std::vector<std::string> all = statements;
+  all.insert(all.end(), mostly.begin(), mostly.end());
+  all.insert(all.end(), but_one.begin(), but_one.end());
+  return all;
+}
 
 PaperTargets read_targets(const std::string& path, const std::string& folder) {
   return TargetsReader(path, folder).read();

@@ -26,18 +26,25 @@ struct PaperLog {
 /// One statement of a paper, by its number in our list.
 struct Target {
   std::string id{}, says{};
-  /// Ids of statements of the experiments that it consists of.
-  std::vector<std::string> statements{};
+  /// Ids of statements of the experiments that it consists of: all of these are so; of those of
+  /// each id more than half; and these in all variants but exactly one.
+  std::vector<std::string> statements{}, mostly{}, but_one{};
   std::string not_comparable{}, not_run{};  // why; empty: it is
   std::string note{};
   bool is_ours = false;  // not the paper's: stands below
   std::uint64_t line = 0;
+
+  /// All of them.
+  std::vector<std::string> ids() const;
 };
 
 /// A figure or a table of the paper, and the targets that are read from it; or why there are none.
 struct PaperFigure {
   std::string name{}, none{};
   std::vector<std::string> targets{};
+  // What is drawn of it: a figure of runs, of these policies in these variants; or nothing.
+  std::string experiment{}, figure{};
+  std::vector<std::string> variants{}, policies{};
 };
 
 /// What the paper leaves open, and how it is decided here.

@@ -38,6 +38,11 @@ TEST_F(TargetsFile, ErrorsSayTheLineAndTheRemedy) {
   EXPECT_THAT(
       error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\nstatements = [\"B\"]\n"),
       HasSubstr("007.toml:7: statements: there is no statement 'B'; it has to be one of e.toml"));
+  EXPECT_THAT(error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\nmostly = [\"B\"]\n"),
+              HasSubstr("007.toml:7: mostly: there is no statement 'B'"));
+  EXPECT_THAT(error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\nbut_one = [\"A\"]\n"
+                              "not_run = \"x\"\n"),
+              HasSubstr("007.toml:8: not_run: has statements"));
   EXPECT_THAT(error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\n"),
               HasSubstr("007.toml:4: target: 'A1' has no verdict"));
   EXPECT_THAT(error_of(head + "[[target]]\nid = \"A1\"\nsays = \"x\"\nverdict = \"met\"\n"),

@@ -54,6 +54,7 @@ struct Summary {
   double mean_bounded_slowdown = kNone;    // max(1, turnaround / max(static run time, 10 s))
   double slowdown_of_means = kNone;        // mean turnaround over mean static run time
   std::uint64_t expands = 0, shrinks = 0;  // carried out
+  std::uint64_t expanded_jobs = 0;         // of those that ran to an end: grown at least once
   std::uint64_t backfilled = 0;            // starts ahead of others
   // Jobs that started inside of running ones, the jobs that ever left cores to one, and how often
   // any did: the pairs of guest and mate.
@@ -134,6 +135,7 @@ void visit_figures(S& s, Visit&& visit) {
   visit("slowdown_of_means", s.slowdown_of_means);
   visit("expands", s.expands);
   visit("shrinks", s.shrinks);
+  visit("expanded_jobs", s.expanded_jobs);
   visit("backfilled", s.backfilled);
   visit("guests", s.guests);
   visit("mates", s.mates);

@@ -24,9 +24,20 @@ constexpr std::array<std::string_view, 3> kAlgorithmWords{"default", "applicatio
 enum class Victim : std::uint8_t { random, gain, shrinkable, expansions, adaptation, time };
 constexpr std::array<std::string_view, 6> kVictimWords{"random",     "gain",       "shrinkable",
                                                        "expansions", "adaptation", "time"};
-enum class Expand : std::uint8_t { time, random, gain, shrinkable, expansions, adaptation, value };
-constexpr std::array<std::string_view, 7> kExpandWords{
-    "time", "random", "gain", "shrinkable", "expansions", "adaptation", "value"};
+enum class Expand : std::uint8_t {
+  time,
+  random,
+  gain,
+  shrinkable,
+  expansions,
+  adaptation,
+  value,
+  none
+};
+constexpr std::array<std::string_view, 8> kExpandWords{
+    "time", "random", "gain", "shrinkable", "expansions", "adaptation", "value", "none"};
+enum class Start : std::uint8_t { shrink, idle, preferred };
+constexpr std::array<std::string_view, 3> kStartWords{"shrink", "idle", "preferred"};
 enum class SystemRule : std::uint8_t { prose, listing };
 constexpr std::array<std::string_view, 2> kRuleWords{"prose", "listing"};
 
@@ -199,6 +210,7 @@ class Elastic final : public Policy {
                   .t = seconds(p.number("t")),
                   .u = p.decimal("u"),
                   .x = p.decimal("x")},
+        start_(chosen<Start>(p, "start", kStartWords)),
         expand_(chosen<Expand>(p, "expand", kExpandWords)),
         benefit_(expand_benefit(p)),
         tick_(seconds(p.number("tick"))),
@@ -209,8 +221,8 @@ class Elastic final : public Policy {
     ElasticVictims victims(pass, settings_);
     answer_requests(pass, victims);
     start_and_backfill(pass, {.reservation_depth = 1});
-    start_by_shrinking(pass, victims);
-    expand(pass);
+    if (start_ != Start::preferred) start_by_shrinking(pass, victims);
+    if (expand_ != Expand::none) expand(pass);
     tick(pass, tick_);
   }
 
@@ -240,7 +252,9 @@ class Elastic final : public Policy {
       const Nodes size = start_sizes(its, id).min;
       return size <= free ? size : 0;
     };
+    const bool may_cut = start_ == Start::shrink;
     const auto with_cuts = [&](JobId id, Nodes free) {
+      if (!may_cut) return;
       const Nodes size = start_sizes(pass, id).min;
       const std::vector<Cut> cuts = victims.select(size - free, id);
       const Sources sources{.cuts = cuts, .incoming = true};
@@ -249,7 +263,8 @@ class Elastic final : public Policy {
       victims.promised(pass.estimate(id, size));
     };
     const auto preferred = [&](JobId id) { return pass.job(id).spec.preferred; };
-    start_by_cuts(pass, try_depth_, preferred, least, with_cuts, [&] { return victims.none(); });
+    start_by_cuts(pass, try_depth_, preferred, least, with_cuts,
+                  [&] { return !may_cut || victims.none(); });
   }
 
   // What is free, to those that end earlier by it: who has longest to run first, or by another key.
@@ -293,11 +308,14 @@ class Elastic final : public Policy {
         const Nodes to = grown();
         return {0, to > job.size() ? -Worth(pass, id, {}).of_node(job.size(), to) : 0, 0};
       }
+      case Expand::none:
+        break;
     }
     return {};
   }
 
   Settings settings_;
+  Start start_;
   Expand expand_;
   Benefit benefit_;
   Duration tick_;
@@ -348,10 +366,13 @@ PolicyInfo elastic() {
                             "algorithm=system: as the paper's text says it, or as its listing "
                             "does, which asks for a job that ends within t as well",
                             paper),
+           choice_parameter("start", kStartWords, "shrink",
+                            "who EASY leaves waiting starts at the smallest size: on nodes that "
+                            "others give as well, as in the paper; on free ones alone; not at all"),
            choice_parameter("expand", kExpandWords, "time",
                             "who is expanded first: longest left to run, as in the paper; anybody; "
                             "fewest nodes gained; fewest nodes to give; fewest expansions; "
-                            "cheapest resize; most value of each node"),
+                            "cheapest resize; most value of each node; nobody"),
            expand_benefit_parameter(),
            tick_parameter("0"),
            {.name = "try_depth",

@@ -1,4 +1,5 @@
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,29 @@ TEST(Elastic, ShrinksForWhatIsMissing) {
   EXPECT_EQ(world.why(malleable_one), Why::shrunk_for);
   // One resize for both.
   EXPECT_EQ(world.core.job(JobId{0}).shrinks, 1u);
+}
+
+// 3 of 10 nodes are idle. The first job of the queue waits for 8 nodes, or for the smallest size.
+TEST(Elastic, WhoWaitsStartsByOneOfThreeRules) {
+  for (const auto& [rule, small, large] : {std::tuple("shrink", 2u, 2u), std::tuple("idle", 2u, 0u),
+                                           std::tuple("preferred", 0u, 0u)}) {
+    SmallWorld world(10, std::string("elastic:expand=none,start=") + rule);
+    world.submit(malleable({2, 10}, 7, 1000));
+    world.close();
+    world.at(10);
+    const JobId first = world.submit(malleable({2, 8}, 8, 100));
+    const JobId second = world.submit(malleable({2, 8}, 8, 100));
+    world.close();
+    EXPECT_EQ(world.runs(first) ? world.size(first) : 0, small) << rule;
+    EXPECT_EQ(world.runs(second) ? world.size(second) : 0, large) << rule;
+  }
+}
+
+TEST(Elastic, NobodyIsExpandedIfNobodyShallBe) {
+  SmallWorld world(10, "elastic:expand=none");
+  world.submit(malleable({2, 10}, 7, 1000));
+  world.close();
+  EXPECT_EQ(world.size(JobId{0}), 7u);
 }
 
 TEST(Elastic, ShrinksNobodyInVain) {

@@ -107,12 +107,12 @@ Json parse_flat(std::string_view text) {
 Summary read_summary(const Json& json) {
   Summary summary;
   const auto read = [&](const char* name, auto& field) {
-    constexpr std::array<std::string_view, 14> kLater = {
+    constexpr std::array<std::string_view, 15> kLater = {
         "max_power_w",         "power_cap_w",         "above_power_cap_s",
         "rejected_for_power",  "orders_not_possible", "choices",
         "policy_changes",      "look_ahead_passes",   "corridor_outside_s",
         "corridor_outside_ws", "corridor_excursions", "corridor_violations",
-        "corridor_solved",     "corridor_unsolved"};
+        "corridor_solved",     "corridor_unsolved",   "expanded_jobs"};
     if (std::ranges::find(kLater, name) != kLater.end() && !json.contains(name)) return;
     read_value(json.at(name), field);
   };

@@ -109,6 +109,7 @@ class SummaryObserver final : public Observer {
       ++summary_.rejected;
       return;
     }
+    summary_.expanded_jobs += core.job(id).expands > 0 ? 1 : 0;
     if (is_measured(job, id)) {
       figures_.add(job.submit, core.job(id).started, now, job.runtime,
                    state != EndState::completed);

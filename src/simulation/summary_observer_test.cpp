@@ -93,6 +93,7 @@ TEST(SummaryObserver, AResizedJobIsCountedWithWhatItHolds) {
   settings.resize.delay.a = settings.resize.delay.b = whole_seconds(4);
   const Summary s = small_run(workload, settings, {});
   EXPECT_EQ(s.expands, 1u);
+  EXPECT_EQ(s.expanded_jobs, 1u);
   const double held = 2 * 10 + 4 * (62 - 10), lasted = 1 + 62;
   EXPECT_DOUBLE_EQ(s.makespan_s, lasted);
   EXPECT_DOUBLE_EQ(s.utilization, held / (4 * lasted));

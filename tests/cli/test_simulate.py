@@ -13,7 +13,7 @@ from conftest import RIGID_1000, RIGID_5000, ROOT, files_of
 
 KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net efficiency throughput_jobs_h
 mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s mean_slowdown
-mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
+mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks expanded_jobs backfilled
 guests mates core_cuts cut_searches evolving_granted evolving_denied reconfiguration_node_s energy_j max_power_w power_cap_w
 above_power_cap_s corridor_outside_s corridor_outside_ws corridor_excursions corridor_violations
 corridor_solved corridor_unsolved killed killed_by_resizes rejected rejected_for_power orders_not_possible
