@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -30,9 +29,9 @@ constexpr auto kQuickPatience = 30s, kSlowPatience = 75s;
 constexpr auto kQuickAge = 1s, kSlowAge = 5s;
 constexpr int kAgeOfTime = 5;
 constexpr std::size_t kMostStreams = 64;
-/// From one look at the journal to the next.
+/// From one look at the journal to the next. What is written is seen later than its file changes:
+/// once it is durable. So it is looked into, and not at the file.
 constexpr auto kLookPause = 250ms;
-constexpr auto kMoment = 1s;
 /// A stream in which nothing happens says so.
 constexpr auto kSilence = 15s;
 /// Records that are looked at at once, and what a stream may have unread to be given more.
@@ -327,21 +326,6 @@ void HttpApi::begin_stream(HttpServer::Id id, const HttpRequest& request) {
   if (wanted && !goes_on) server_.send(id, "retry: 2000\n" + event_text(end, "reset", data));
   streams_[id] = {.at = goes_on ? *wanted : end, .heard = Steady::now()};
   look_at_ = {};
-  seen_.clear();
-}
-
-/// Has anything been written to the journal since this was asked?
-bool HttpApi::has_news() {
-  std::string now;
-  for (const char* const suffix : {"", "-wal"}) {
-    struct stat status {};
-    if (stat((settings_.journal + suffix).c_str(), &status) != 0) continue;
-    now += fmt::format("{} {} {}.{} ", status.st_ino, status.st_size, status.st_mtim.tv_sec,
-                       status.st_mtim.tv_nsec);
-  }
-  // What is written in the same moment leaves the same marks: it is looked for once more, later.
-  if (std::exchange(seen_, now) != now) changed_ = Steady::now();
-  return Steady::now() < changed_ + kMoment;
 }
 
 void HttpApi::feed_streams() {
@@ -353,7 +337,6 @@ void HttpApi::feed_streams() {
     stream.heard = now;
     server_.send(id, ": nothing new\n\n");
   }
-  if (!has_news()) return;
   try {
     const Happenings happenings(settings_.journal);
     const EventPosition end = happenings.end();
@@ -365,10 +348,7 @@ void HttpApi::feed_streams() {
         stream.at = end;
       }
       if (stream.at.record == end.record) continue;
-      if (server_.unread(id) > kMostBehind) {
-        seen_.clear();  // there is more, for later
-        continue;
-      }
+      if (server_.unread(id) > kMostBehind) continue;  // there is more, for later
       const auto [rows, is_new] = texts.try_emplace(stream.at.record);
       if (is_new) {
         for (const auto& [record, row] : happenings.after(stream.at.record, kRecordsAtOnce)) {
@@ -380,13 +360,10 @@ void HttpApi::feed_streams() {
       if (!text.empty()) server_.send(id, text);
       stream.heard = now;
       stream.at.record = std::min(end.record, stream.at.record + kRecordsAtOnce);
-      if (stream.at.record == end.record) continue;
-      look_at_ = {};  // and go on at once
-      seen_.clear();
+      if (stream.at.record != end.record) look_at_ = {};  // and go on at once
     }
   } catch (const std::exception& error) {  // as while it is made anew
     spdlog::debug("the journal cannot be read: {}", error.what());
-    seen_.clear();
   }
 }
 

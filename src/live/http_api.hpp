@@ -80,7 +80,6 @@ class HttpApi final : public HttpServer::Handler {
   void answer(HttpServer::Id id, const HttpCall& call, std::vector<Answer> answers);
   void begin_stream(HttpServer::Id id, const HttpRequest& request);
   void feed_streams();
-  bool has_news();
   void forget();
 
   HttpSettings settings_;
@@ -90,8 +89,6 @@ class HttpApi final : public HttpServer::Handler {
   std::map<HttpServer::Id, Waiting> waiting_{};
   std::map<HttpServer::Id, Stream> streams_{};
   std::set<HttpServer::Id> gone_{};
-  std::string seen_{};            // of the journal's files
-  Steady::time_point changed_{};  // they, as far as was seen
   Steady::time_point look_at_{};  // into the journal, if there is a stream
   HttpServer server_;
 };

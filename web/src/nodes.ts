@@ -97,7 +97,7 @@ export class NodesChart {
     const shift = new Date(t0 * 1000).getTimezoneOffset() * 60;
     for (let t = Math.ceil((t0 - shift) / step) * step + shift; t < t1; t += step) {
       picture.append(svg("line", { x1: x(t), x2: x(t), y1: TOP, y2: TOP + height, class: "grid" }));
-      if (x(t) > LEFT + 16 && x(t) < this.width - 18)
+      if (x(t) > LEFT + 16 && x(t) < this.width - (step < 60 ? 32 : 18))
         picture.append(
           svg(
             "text",
