@@ -547,6 +547,8 @@ TEST(ResizeOn, TakesAndGivesExactlyTheseNodes) {
   Stage stage, folded;
   const JobId id = stage.run(malleable({1, 8}, 4));  // 0 to 3
   folded.run(malleable({1, 8}, 4));
+  ASSERT_TRUE(stage.tell(event::AtPoint{id}));  // so that the policy is asked
+  ASSERT_TRUE(folded.tell(event::AtPoint{id}));
   const NodeSet wanted = nodes({{1, 1}, {3, 3}, {6, 7}});
   const auto decisions = stage.close([&](Pass& p) {
     EXPECT_FALSE(p.resize(id, exactly(3), kReason, {.on = &wanted}));  // these are 4
@@ -568,7 +570,11 @@ TEST(ResizeOn, NeedsIdleNodesOfAPossibleNumberAndNoOtherSource) {
   Stage stage;
   stage.run(rigid(2, 10));                           // 0 and 1
   const JobId id = stage.run(malleable({2, 4}, 3));  // 2 to 4
+  EXPECT_FALSE(stage.tell(event::AtPoint{JobId{77}}));
+  ASSERT_TRUE(stage.tell(event::AtPoint{id}));
+  bool is_asked = false;
   stage.close([&](Pass& p) {
+    is_asked = true;
     const auto resize = [&](const NodeSet& on, Sources sources = {}) {
       sources.on = &on;
       return p.resize(id, exactly(on.count()), kReason, sources);
@@ -581,6 +587,7 @@ TEST(ResizeOn, NeedsIdleNodesOfAPossibleNumberAndNoOtherSource) {
     EXPECT_FALSE(resize(nodes({{2, 5}}), {.incoming = true}));
     EXPECT_TRUE(resize(nodes({{2, 5}})));
   });
+  EXPECT_TRUE(is_asked);
 }
 
 TEST(GrantOn, IsTheAnswerWhateverItAskedFor) {

@@ -112,7 +112,7 @@ struct Run {
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
   Work reached = 0;     // no more is left: a step was there
-  Work told = 0;        // what was left at the last scheduling point that was told
+  Work told = 0;        // what was left where it last asked, or waited to hear
   // When it started, the last time:
   Work first_left = 0;
   Time first_limit = kNever;
@@ -673,7 +673,7 @@ void World::halt(JobId id) {
   Run& run = run_of(id);
   const Halt here = *next_halt(id);
   const Course course = course_of(id);
-  run.reached = here.left;
+  run.reached = run.told = here.left;
   const auto wait = [&](Nodes wanted) {
     for (Observer* observer : observers_) {
       observer->on_point(now_, id, course.iterations_done(here.left), wanted, core_);
@@ -681,7 +681,6 @@ void World::halt(JobId id) {
     asked_.emplace_back(id, ++epochs_[index(id)]);
   };
   if (!here.asks) {
-    run.told = here.left;
     tell(event::AtPoint{id});
     wait(0);
     return;

@@ -268,6 +268,7 @@ def test_requests_are_answered_with_any_nodes(ductile, tmp_path, kind):
     folder, its = run_with(ductile, tmp_path, study(tmp_path / "s", jobs, model), decide)
     asked = [(message["time"], message["evolving_request"]) for message in its.heard if message["invocation_type"] == REQUEST]
     assert asked == [(2, 6), (3.25, 3)]
+    assert POINT not in [message["invocation_type"] for message in its.heard]
     assert times(folder)[0] == (0, 2 + 3 * 1.25)
 
 
