@@ -40,7 +40,8 @@ TEST(PaperFigure, HasACurveForEachPolicyThatRan) {
   EXPECT_THAT(svg, HasSubstr(">makespan_s (h)</text>"));
   EXPECT_THAT(svg, HasSubstr(">fcfs</text>"));
   std::size_t dots = 0;
-  for (auto at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1)) ++dots;
+  for (auto at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1))
+    ++dots;
   EXPECT_EQ(dots, 3u);
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
 }

@@ -207,15 +207,11 @@ def rows_of(page, target):
     return [row[:7] for row in rows if len(row) == 8]
 
 
-@pytest.mark.parametrize("paper, target", [("000", "M5"), ("000", "M21"), ("001", "D6"), ("003", "P1"), ("003", "P4"),
-                                           ("003", "P6")])
-def test_a_verdict_of_each_page_comes_out_again(ductile, tmp_path, paper, target):
+# Of those that are run in seconds: with the invariants checked one of 000, 002 or 004 takes minutes.
+@pytest.mark.parametrize("paper, target", [("001", "D6"), ("003", "P4"), ("003", "P6")])
+def test_a_verdict_comes_out_again(ductile, tmp_path, paper, target):
     page = (PAGES / f"{paper}.md").read_text()
-    traces = pathlib.Path(os.environ.get("DUCTILE_SHARED_DIR", "/nowhere")) / "traces"
-    if paper == "000" and not traces.is_dir():
-        pytest.skip("the log is not at hand: set DUCTILE_SHARED_DIR")
-    done = ductile.run("reproduce", paper, "--target", target, "--quiet", "--logs" if traces.is_dir() else "--quiet",
-                       *([traces] if traces.is_dir() else []), "--runs", tmp_path)
+    done = ductile.run("reproduce", paper, "--target", target, "--quiet", "--runs", tmp_path)
     assert done.returncode == 0, done.stderr
     again = rows_of(done.stdout, target)
     assert again and again == rows_of(page, target)
