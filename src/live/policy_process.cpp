@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 constexpr const char* kPolicyProcess = "policy-process";  // the first word of its call
 constexpr auto kToLoad = 60s;
 constexpr auto kToEnd = 2s;                               // after a signal
-constexpr auto kShortestPause = 1s, kLongestPause = 60s;  // before it is started anew
+constexpr auto kShortestBreak = 1s, kLongestBreak = 60s;  // before it is started anew
 constexpr auto kOftenEnough = 50ms;                       // is it looked whether it has ended
 constexpr std::size_t kLongestPolicyAnswer = std::size_t{64} << 20;
 constexpr std::size_t kMostOutput = std::size_t{4} << 20;  // that is read at once
@@ -198,9 +198,9 @@ void PolicyProcess::failed(const std::string& why, const std::string& more) {
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const auto now = Steady::now();
   // One that fails again and again costs less and less.
-  pause_ = now - started_ > 10 * pause_ ? Steady::duration(kShortestPause)
-                                        : std::min<Steady::duration>(2 * pause_, kLongestPause);
-  pause_ = std::max<Steady::duration>(pause_, kShortestPause);
+  pause_ = now - started_ > 10 * pause_ ? Steady::duration(kShortestBreak)
+                                        : std::min<Steady::duration>(2 * pause_, kLongestBreak);
+  pause_ = std::max<Steady::duration>(pause_, kShortestBreak);
   restart_ = now + pause_;
   spdlog::error("the policy {}: {}", policy_, account_.why);
   std::string_view rest = more;
