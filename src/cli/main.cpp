@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   simulated.policies.push_back(ductile::elastisim_scheduler_policy());
   simulated.outside.push_back(ductile::outside_python());
   ductile::Registry served = registry;
-  served.outside.push_back(ductile::in_own_process(ductile::outside_python()));
+  served.outside.push_back(ductile::outside_python());
   if (const auto code = ductile::run_policy_process(argc, argv, simulated)) return *code;
   const auto add_commands = [&](CLI::App& app) {
     ductile::add_simulate_command(app, simulated);

@@ -21,11 +21,9 @@ void serve(const ductile::ServeSettings& settings, const ductile::Registry& regi
 }  // namespace
 
 int main(int argc, char** argv) {
-  ductile::Registry here;
-  here.outside.push_back(ductile::outside_python());
-  if (const auto code = ductile::run_policy_process(argc, argv, here)) return *code;
   ductile::Registry registry;
-  registry.outside.push_back(ductile::in_own_process(ductile::outside_python()));
+  registry.outside.push_back(ductile::outside_python());
+  if (const auto code = ductile::run_policy_process(argc, argv, registry)) return *code;
   const auto add_commands = [&registry](CLI::App& app) {
     ductile::add_serve_command(app, registry, ductile::Cluster::slurm, serve);
     ductile::add_watch_command(app);

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "live/http_listener.hpp"
 #include "live/metrics_server.hpp"
+#include "live/policy_process.hpp"
 #include "live/submission.hpp"
 #include "simulation/corridor.hpp"
 #include "simulation/power_caps.hpp"
@@ -82,7 +83,10 @@ class Value {
     return *node_.value<bool>();
   }
   std::string policy() const {
-    return checked([&](const std::string& settings) { return registry_.make(settings); });
+    return checked([&](const std::string& settings) {
+      check_elsewhere(registry_, settings);
+      return settings;
+    });
   }
   std::vector<std::uint32_t> users() const {
     const toml::array* const list = node_.as_array();

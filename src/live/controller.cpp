@@ -35,6 +35,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Nobody is answered while a policy in a process of its own is loaded again: not longer than this.
+constexpr std::chrono::seconds kToLoadAgain{20};
+
 /// While a job waits for a time of people's clock, that clock is looked at so often.
 constexpr Duration kLookAtWall = whole_seconds(1);
 
@@ -108,34 +111,35 @@ Controller::Controller(const ServeSettings& settings, const Registry& registry,
       world_(world),
       journal_(settings.state + "/journal.db",
                settings.restored ? Journal::Use::restore : Journal::Use::write),
-      policy_(registry.make(settings.policy)),
       core_(make_core()),
       ruling_(ruling(policy_, core_.traits())),
       accounts_(core_.state().rules.fairness),
       clock_(journal_.clock(), core_.state().now, clocks),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
   world_.configure(world_settings_of(settings_, policy_->wants));
-  configure(*policy_, settings_);
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
   node_reasons_ = journal_.node_reasons();
   health_ = recall_health();
 }
 
 /// Who decides where a policy in a process of its own does not, and how much is left to that.
-void Controller::configure(const Policy& policy, const ServeSettings& settings) const {
-  PolicyProcess* const process = process_of(policy);
-  if (process == nullptr) return;
+PolicyProcess::Terms Controller::terms(const ServeSettings& settings,
+                                       const Capabilities& capabilities) const {
+  if (!registry_.find_outside(settings.policy)) return {};
   const Place place{.field = "fallback " + settings.fallback};
   const std::string remedy = "name one that needs nothing besides, like easy";
-  auto fallback = registry_.make(settings.fallback);
-  if (fallback->portfolio() || process_of(*fallback)) {
+  std::shared_ptr<const Policy> fallback;
+  if (!registry_.find_outside(settings.fallback)) {
+    fallback = make_elsewhere(registry_, settings.fallback, {});
+  }
+  if (!fallback || fallback->portfolio()) {
     throw InputError(place, "it is no single policy of this program", remedy);
   }
-  const std::string lacks = lacking(core_.state().capabilities, fallback->traits.needs);
+  const std::string lacks = lacking(capabilities, fallback->traits.needs);
   if (!lacks.empty()) throw InputError(place, "this world lacks " + lacks, remedy);
-  process->configure({.fallback = std::move(fallback),
-                      .patience = settings.policy_timeout,
-                      .memory = settings.policy_memory});
+  return {.fallback = std::move(fallback),
+          .patience = settings.policy_timeout,
+          .memory = settings.policy_memory};
 }
 
 // ---- The core and its journal -------------------------------------------------------------------
@@ -200,12 +204,16 @@ Core Controller::make_core() {
   if (there) check_placement(rules.placement, there->platform);
   if (journal_.is_new()) {
     // Before anything is written, so that a policy that cannot be leaves no trace.
+    policy_ = make_elsewhere(registry_, settings_.policy, terms(settings_, there->capabilities));
     Core core(there->platform, there->capabilities, rules, policy_->traits);
     journal_.go_on_restored();
     journal_.write_head(core, there->kind);
     return core;
   }
   Recovered recovered = recover_core(journal_, settings_.state);
+  policy_ = make_elsewhere(registry_, settings_.policy,
+                           terms(settings_, recovered.core.state().capabilities),
+                           recovered.core.traits());
   if (there) {
     refuse_other_kind(*there);
     // One that is as before may wait until the world can again do what it needs.
@@ -1367,10 +1375,22 @@ void Controller::reload() {
     if (next.power_cap) check_power_cap(*next.power_cap, next.platform);
     if (next.corridor) check_corridor(*next.corridor, next.platform);
     // The file of a policy in a process of its own is read again.
-    if (next.policy != settings_.policy || process()) {
+    PolicyProcess::Terms terms = this->terms(next, core_.state().capabilities);
+    terms.to_load = kToLoadAgain;
+    std::shared_ptr<const Policy> policy;
+    if (next.policy != settings_.policy) {
+      policy = make_elsewhere(registry_, next.policy, terms);
+    } else if (process()) {
+      try {
+        policy = make_elsewhere(registry_, next.policy, terms);
+      } catch (const InputError& error) {
+        spdlog::error("the policy stays as it was: {}", error.what());
+        process()->configure(terms);
+      }
+    }
+    if (policy) {
       const std::string lacked = core_.lacks();
-      auto policy = registry_.make(next.policy);
-      configure(*policy, next);
+      if (process() && process_of(*policy)) process_of(*policy)->succeed(*process());
       auto rules = ruling(policy, core_.traits());  // a member of the next one goes on
       // From here on the next one hears of all.
       std::swap(policy_, policy);

@@ -132,7 +132,8 @@ class Controller {
   Time instant() const { return instant_.value(); }
   bool tell(const Event& event);
   void tell_policy(const Policy& policy);
-  void configure(const Policy& policy, const ServeSettings& settings) const;
+  PolicyProcess::Terms terms(const ServeSettings& settings,
+                             const Capabilities& capabilities) const;
   /// Of the policy, if it has one of its own.
   PolicyProcess* process() const { return process_of(*policy_); }
   std::optional<Json> policy_process() const;
@@ -456,7 +457,7 @@ class Controller {
   World& world_;
   Journal journal_;
   EventCounts counts_{};
-  std::shared_ptr<const Policy> policy_;  // of the settings
+  std::shared_ptr<const Policy> policy_;  // of the settings; made with the core
   Core core_;
   std::shared_ptr<const Policy> ruling_;  // it, or the member of it that rules
   LookAheads look_aheads_{};

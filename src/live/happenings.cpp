@@ -72,6 +72,7 @@ struct Teller {
     return Json{{"what", "corridor"}, {"lower_w", its.low_w}, {"upper_w", bound(its.high_w)}};
   }
   Told operator()(const event::Believed&) const { return std::nullopt; }
+  Told operator()(const event::AtPoint&) const { return std::nullopt; }
   Told operator()(const event::SizeOrdered& its) const {
     return Json{{"what", "ordered"}, {"nodes", its.size == 0 ? Json() : Json(its.size)}};
   }

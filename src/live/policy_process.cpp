@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <utility>
 
@@ -31,7 +32,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kPolicyProcess = "policy-process";  // the first word of its call
-constexpr auto kToLoad = 60s;
+constexpr auto kToLoad = 60s;                             // while another one decides
 constexpr auto kToEnd = 2s;                               // after a signal
 constexpr auto kShortestBreak = 1s, kLongestBreak = 60s;  // before it is started anew
 constexpr auto kOftenEnough = 50ms;                       // is it looked whether it has ended
@@ -39,11 +40,28 @@ constexpr std::size_t kLongestPolicyAnswer = std::size_t{64} << 20;
 constexpr std::size_t kMostOutput = std::size_t{4} << 20;  // that is read at once
 constexpr std::size_t kLongestSaid = 500;                  // bytes of a line in the log
 constexpr std::size_t kLastSaid = 40;                      // lines
+constexpr std::string_view kNonsense = "nonsense";         // for what is no answer
+constexpr const char* kSaysNothing = "it says what is nothing";
 
-/// What follows the first line of an answer is as long as that says: "failed BYTES", "calls BYTES";
-/// "ready TRAITS" is a line alone.
-std::string answer_of(std::string_view word, std::string_view text) {
-  return fmt::format("{} {}\n{}", word, text.size(), text);
+/// The controller dies: this signal comes, and ends the process with all that it has started.
+int controller_died() { return SIGRTMAX - 1; }
+
+/// What follows the first line is as long as that says.
+std::string with_size(std::string_view first, std::string_view text) {
+  return fmt::format("{} {}\n{}", first, text.size(), text);
+}
+
+/// "failed PASS BYTES", "calls PASS BYTES", and so many bytes; "ready TRAITS" is a line alone. When
+/// it is loaded the pass is 0.
+std::string answer_of(std::string_view word, std::uint64_t pass, std::string_view text) {
+  return with_size(fmt::format("{} {}", word, pass), text);
+}
+
+rlimit data_limit(std::uint64_t memory) {
+  rlimit limit{};
+  getrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(memory, limit.rlim_max);
+  return limit;
 }
 
 /// The innermost "File "x.py", line 3 in f" of what Python says of where it is, of the policy's own
@@ -67,9 +85,22 @@ bool is_between_instants(const State& state) {
   return !state.must_wake && (state.handed_out || state.decisions.empty());
 }
 
+/// Of this process, as RLIMIT_DATA counts them.
+std::uint64_t data_bytes() {
+  std::ifstream sizes("/proc/self/statm");
+  std::uint64_t pages = 0;
+  for (int field = 0; field < 6; ++field) sizes >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// In the process of a policy: it ends, and what is in its group.
+void end_group() {
+  if (getpgrp() == getpid()) kill(0, SIGKILL);
+}
+
 /// Before another program is called: what it may not have of the controller.
 void become_its_own(pid_t parent, int socket, int output, std::uint64_t memory) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, controller_died());
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);  // what it starts ends with it
   dup2(socket, STDIN_FILENO);
@@ -82,9 +113,11 @@ void become_its_own(pid_t parent, int socket, int output, std::uint64_t memory) 
   signal(SIGPIPE, SIG_DFL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  if (memory > 0) {
-    const rlimit data{memory, memory};
-    setrlimit(RLIMIT_DATA, &data);
+  const rlimit data = data_limit(memory);
+  if (memory > 0 && setrlimit(RLIMIT_DATA, &data) != 0) {
+    constexpr std::string_view what = "its memory cannot be limited\n";
+    if (write(STDERR_FILENO, what.data(), what.size()) < 0) _exit(1);
+    _exit(1);
   }
 }
 
@@ -92,18 +125,24 @@ void become_its_own(pid_t parent, int socket, int output, std::uint64_t memory) 
 
 // ---- The controller's end -----------------------------------------------------------------------
 
-PolicyProcess::PolicyProcess(std::string policy, Here here)
-    : policy_(std::move(policy)), here_(std::move(here)), owner_(getpid()) {}
+PolicyProcess::PolicyProcess(std::string policy, Here here, Terms terms)
+    : policy_(std::move(policy)),
+      here_(std::move(here)),
+      owner_(getpid()),
+      terms_(std::move(terms)) {}
 
 PolicyProcess::~PolicyProcess() {
   if (getpid() == owner_) kill_it();
 }
 
 void PolicyProcess::configure(Terms terms) {
-  terms_ = std::move(terms);
-  if (child_ <= 0 || terms_.memory == 0) return;
-  const rlimit data{terms_.memory, terms_.memory};
-  prlimit(child_, RLIMIT_DATA, &data, nullptr);
+  const std::uint64_t had = std::exchange(terms_, std::move(terms)).memory;
+  if (child_ <= 0 || terms_.memory == had) return;
+  const rlim_t most = terms_.memory > 0 ? terms_.memory : RLIM_INFINITY;
+  const rlimit data{most, most};
+  if (prlimit(child_, RLIMIT_DATA, &data, nullptr) == 0) return;
+  spdlog::warn("the policy {}: its process keeps its limit of memory until it is started anew: {}",
+               policy_, std::strerror(errno));
 }
 
 void PolicyProcess::start() {
@@ -113,6 +152,7 @@ void PolicyProcess::start() {
   said_.clear();
   last_said_.clear();
   sent_ = 0;
+  asked_ = 0;
   std::array<int, 2> ends{}, pipe{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
   socket_ = Descriptor(ends[0]);
@@ -183,6 +223,7 @@ std::string PolicyProcess::by_end(const std::string& otherwise) {
 /// Python tells where it is when it is ended like this (PYTHONFAULTHANDLER).
 std::string PolicyProcess::late(const std::string& why) {
   kill(child_, SIGABRT);
+  kill(child_, SIGCONT);  // one that was stopped does not hear the other
   end_within(kToEnd);
   read_output();
   say_output(true);
@@ -295,8 +336,9 @@ std::optional<std::string_view> PolicyProcess::answer() const {
   std::string_view first = all.substr(0, end);
   const std::string_view word = next_part(first, ' ');
   if (word == "ready") return all.substr(0, end);
+  if (parse_number<std::uint64_t>(next_part(first, ' ')) != asked_) return kNonsense;
   const auto size = parse_number<std::size_t>(first);
-  if (!size || *size > kLongestPolicyAnswer) return std::string_view("nonsense");
+  if (!size || *size > kLongestPolicyAnswer) return kNonsense;
   if (all.size() - end - 1 < *size) return std::nullopt;
   return all.substr(0, end + 1 + *size);
 }
@@ -323,24 +365,47 @@ std::optional<std::string> PolicyProcess::exchange_until(Steady::time_point dead
 
 Traits PolicyProcess::begin() {
   start();
-  if (auto why = exchange_until(Steady::now() + kToLoad)) {
-    if (why->empty()) why = late(fmt::format("it was not there within {} s", kToLoad.count()));
+  if (auto why = exchange_until(Steady::now() + terms_.to_load)) {
+    if (why->empty()) {
+      why = late(fmt::format("it was not there within {} s", terms_.to_load.count()));
+    }
     kill_it();
     throw InputError({.field = "policy " + policy_}, *why,
                      "look at what it does when it is loaded");
   }
-  std::string_view rest = *answer();
-  const std::string_view word = next_part(rest, ' ');
-  if (word == "ready") {
-    const Traits traits = traits_from_record(rest);
-    come_.clear();
-    phase_ = Phase::loaded;
-    return traits;
+  if (auto why = take_ready(*answer())) {
+    kill_it();
+    throw InputError(*why, "");
   }
-  next_part(rest, '\n');
-  const std::string why(word == "failed" ? rest : "it says what is nothing");
-  kill_it();
-  throw InputError(why, "");
+  return *traits_;
+}
+
+void PolicyProcess::begin_later(const Traits& traits, const std::string& why) {
+  traits_ = traits;
+  std::string_view rest = why;
+  const std::string first(next_part(rest, '\n'));
+  failed(first, std::string(rest));
+}
+
+/// Of one that is loaded; why it may not decide.
+std::optional<std::string> PolicyProcess::take_ready(std::string_view its) {
+  std::string_view rest = its;
+  const std::string_view word = next_part(rest, ' ');
+  if (word == "failed") {
+    next_part(rest, '\n');
+    return std::string(rest);
+  }
+  if (word != "ready") return kSaysNothing;
+  try {
+    const Traits traits = traits_from_record(rest);
+    if (traits_.value_or(traits) != traits) return "its file has changed: send SIGHUP";
+    traits_ = traits;
+  } catch (const RecordError& error) {
+    return fmt::format("{}: {}: {}", kSaysNothing, error.field(), error.what());
+  }
+  come_.erase(0, its.size() + 1);
+  phase_ = Phase::loaded;
+  return std::nullopt;
 }
 
 /// It was started anew: is it there?
@@ -348,19 +413,11 @@ void PolicyProcess::take_loading() {
   if (phase_ != Phase::loading) return;
   const bool is_there = receive();
   if (const auto its = answer()) {
-    std::string_view rest = *its;
-    const std::string_view word = next_part(rest, ' ');
-    if (word == "ready") {
-      come_.clear();
-      phase_ = Phase::loaded;
-      spdlog::info("the policy {} is there again", policy_);
-      return;
-    }
-    next_part(rest, '\n');
-    const std::string text(rest);
-    rest = text;
+    const auto why = take_ready(*its);
+    if (!why) return spdlog::info("the policy {} is there again", policy_);
+    std::string_view rest = *why;
     const std::string first(next_part(rest, '\n'));
-    return failed(word == "failed" ? first : "it says what is nothing", std::string(rest));
+    return failed(first, std::string(rest));
   }
   if (!is_there || end_within({})) return failed(by_end("its process closed its connection"));
   if (Steady::now() > started_ + kToLoad) {
@@ -372,7 +429,7 @@ void PolicyProcess::instant_begins(const Core& core) {
   take_loading();
   if (phase_ != Phase::loaded || !is_between_instants(core.state())) return;
   const std::string state = save(core.state());
-  unsent_ += answer_of("state", state);
+  unsent_ += with_size("state", state);
   phase_ = Phase::follows;
 }
 
@@ -395,9 +452,18 @@ void PolicyProcess::fall_back(Pass& pass) {
 
 void PolicyProcess::decide_in_copy(Pass& pass) {
   try {
-    if (!of_copy_) of_copy_ = here_();
+    if (!of_copy_) {
+      if (terms_.memory > 0) {  // besides what the copy has
+        const rlimit data = data_limit(terms_.memory + data_bytes());
+        setrlimit(RLIMIT_DATA, &data);
+      }
+      of_copy_ = here_();
+    }
     of_copy_->schedule(pass);
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    const std::string_view what = error.what();
+    spdlog::error("the policy {}, for an answer: {}", policy_,
+                  printable(what.substr(0, what.find('\n'))));
     if (terms_.fallback) terms_.fallback->schedule(pass);
   }
 }
@@ -405,9 +471,13 @@ void PolicyProcess::decide_in_copy(Pass& pass) {
 void PolicyProcess::decide(Pass& pass) {
   ++account_.passes;
   if (phase_ != Phase::follows) return fall_back(pass);
-  come_.clear();
+  receive();
+  if (!come_.empty()) {
+    failed("it says what nobody asked for");
+    return fall_back(pass);
+  }
   last_said_.clear();
-  unsent_ += fmt::format("pass {}\n", to_record(pass.now()));
+  unsent_ += fmt::format("pass {} {}\n", to_record(pass.now()), ++asked_);
   if (auto why = exchange_until(Steady::now() + steady(terms_.patience))) {
     if (why->empty()) {
       why = late(fmt::format("its pass took more than {} s", to_seconds(terms_.patience)));
@@ -416,7 +486,7 @@ void PolicyProcess::decide(Pass& pass) {
     return fall_back(pass);
   }
   const std::string whole(*answer());
-  come_.clear();
+  come_.erase(0, whole.size());
   std::string_view rest = whole;
   const std::string_view word = next_part(rest, ' ');
   next_part(rest, '\n');
@@ -428,10 +498,10 @@ void PolicyProcess::decide(Pass& pass) {
   // Nothing is done before all could be read.
   std::vector<PenCall> calls;
   try {
-    if (word != "calls") throw RecordError("answer", "there is no such answer");
+    if (word != "calls") throw RecordError("answer", "this is none to this pass");
     while (!rest.empty()) calls.push_back(pen_call_from_record(next_part(rest, '\n')));
   } catch (const RecordError& error) {
-    failed(fmt::format("it says what is nothing: {}: {}", error.field(), error.what()));
+    failed(fmt::format("{}: {}: {}", kSaysNothing, error.field(), error.what()));
     return fall_back(pass);
   }
   for (const PenCall& call : calls) {
@@ -478,9 +548,16 @@ namespace {
 
 class PolicyElsewhere final : public Policy {
  public:
-  PolicyElsewhere(std::string policy, PolicyProcess::Here here)
-      : process_(std::make_unique<PolicyProcess>(std::move(policy), std::move(here))) {
-    traits = process_->begin();
+  PolicyElsewhere(const std::string& policy, PolicyProcess::Here here,
+                  const PolicyProcess::Terms& terms, const std::optional<Traits>& known)
+      : process_(std::make_unique<PolicyProcess>(policy, std::move(here), terms)) {
+    try {
+      traits = process_->begin();
+    } catch (const InputError& error) {
+      if (!known || known->settings != policy) throw;
+      process_->begin_later(*known, error.what());
+      traits = *known;
+    }
   }
   void schedule(Pass& pass) const override { process_->decide_in_copy(pass); }
   PolicyProcess* process() const { return process_.get(); }
@@ -496,15 +573,38 @@ PolicyProcess* process_of(const Policy& policy) {
   return its ? its->process() : nullptr;
 }
 
-OutsidePolicies in_own_process(OutsidePolicies its) {
-  OutsidePolicies elsewhere{.name = its.name, .form = its.form, .make = {}};
-  elsewhere.make = [its = std::move(its)](const std::string& what,
-                                          const std::map<std::string, std::string>& own) {
-    std::string text = its.name + ":" + what;
-    for (const auto& [name, value] : own) text += "," + name + "=" + value;
-    return std::make_shared<PolicyElsewhere>(std::move(text), [=] { return its.make(what, own); });
+namespace {
+
+/// Nobody else's code is run here: not as a member of a portfolio either.
+Registry without_outside(Registry registry) {
+  registry.outside.clear();
+  return registry;
+}
+
+}  // namespace
+
+std::shared_ptr<const Policy> make_elsewhere(const Registry& registry, const std::string& settings,
+                                             const PolicyProcess::Terms& terms,
+                                             const std::optional<Traits>& known) {
+  const OutsidePolicies* const its = registry.find_outside(settings);
+  if (its == nullptr) return without_outside(registry).make(settings);
+  OutsidePolicies elsewhere{.name = its->name, .form = its->form, .make = {}};
+  elsewhere.make = [&, make = its->make](const std::string& what,
+                                         const std::map<std::string, std::string>& own) {
+    return std::make_shared<PolicyElsewhere>(
+        settings, [=] { return make(what, own); }, terms, known);
   };
-  return elsewhere;
+  Registry there = without_outside(registry);
+  there.outside.push_back(std::move(elsewhere));
+  return there.make(settings);
+}
+
+void check_elsewhere(const Registry& registry, const std::string& settings) {
+  if (registry.find_outside(settings)) {
+    (void)registry.parameters(settings);
+  } else {
+    (void)without_outside(registry).make(settings);
+  }
 }
 
 // ---- Its own end --------------------------------------------------------------------------------
@@ -561,10 +661,11 @@ int serve_policy(const std::string& settings, const Registry& registry, const De
   try {
     policy = registry.make(settings);
   } catch (const std::exception& error) {
-    send_all(socket, answer_of("failed", error.what()));
+    send_all(socket, answer_of("failed", 0, error.what()));
     return 1;
   }
   if (!send_all(socket, "ready " + to_record(policy->traits) + "\n")) return 1;
+  const pid_t self = getpid();
   std::optional<Core> core;
   FromController controller(socket.get());
   while (const auto line = controller.line()) {
@@ -584,14 +685,16 @@ int serve_policy(const std::string& settings, const Registry& registry, const De
     } else if (word == "closed") {
       follow(core.value(), now, false, {});
     } else {
+      const auto asked = parse_number<std::uint64_t>(rest).value_or(0);
       std::string answer;
       try {
         core.value().close(now, *policy, true);
         for (const PenCall& call : core->pen_calls()) answer += to_record(call) + '\n';
-        answer = answer_of("calls", answer);
+        answer = answer_of("calls", asked, answer);
       } catch (const std::exception& error) {
-        answer = answer_of("failed", error.what());
+        answer = answer_of("failed", asked, error.what());
       }
+      if (getpid() != self) _exit(0);  // the policy has forked, and this is the other one
       if (!send_all(socket, answer)) break;
     }
   }
@@ -610,6 +713,10 @@ std::optional<int> run_policy_process(int argc, char** argv, const Registry& reg
   const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   dup2(nothing.get(), STDIN_FILENO);
   prctl(PR_SET_NAME, "ductile-policy");
+  signal(controller_died(), [](int) {
+    end_group();
+    _exit(1);
+  });
   // What it prints comes at once, and where it was when it is ended.
   setenv("PYTHONUNBUFFERED", "1", 1);
   setenv("PYTHONFAULTHANDLER", "1", 1);
@@ -620,6 +727,7 @@ std::optional<int> run_policy_process(int argc, char** argv, const Registry& reg
     std::cerr << "ductile: " << error.what() << '\n';
   }
   std::cout.flush();
+  if (code == 0) end_group();  // the controller has gone
   _exit(code);  // what a policy has begun is not waited for
 }
 

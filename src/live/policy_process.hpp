@@ -31,8 +31,14 @@ class PolicyProcess {
  public:
   /// Makes the policy in this process.
   using Here = std::function<std::shared_ptr<Policy>()>;
+  struct Terms {
+    std::shared_ptr<const Policy> fallback{};  // decides when this one does not
+    Duration patience = whole_seconds(5);      // of a pass
+    std::uint64_t memory = 0;                  // bytes of data; 0: any
+    std::chrono::seconds to_load{60};          // is it waited for by `begin`
+  };
   /// "python:FILE.py:CLASS,parameter=value".
-  PolicyProcess(std::string policy, Here here);
+  PolicyProcess(std::string policy, Here here, Terms terms);
   PolicyProcess(const PolicyProcess&) = delete;
   PolicyProcess& operator=(const PolicyProcess&) = delete;
   /// Kills it.
@@ -41,12 +47,9 @@ class PolicyProcess {
   /// Starts it, and waits until it has made the policy, whose traits these are. InputError if it
   /// cannot, in its words.
   Traits begin();
-
-  struct Terms {
-    std::shared_ptr<const Policy> fallback{};  // decides when this one does not
-    Duration patience = whole_seconds(5);      // of a pass
-    std::uint64_t memory = 0;                  // bytes of data; 0: any
-  };
+  /// It could not be made, and had these traits before: it is tried again as after a failure.
+  void begin_later(const Traits& traits, const std::string& why);
+  /// Other terms, while it goes on.
   void configure(Terms terms);
 
   // ---- What the controller tells
@@ -78,6 +81,8 @@ class PolicyProcess {
     std::string fallback{};
   };
   Account account() const;
+  /// It takes the place of this one, and what that has done counts.
+  void succeed(const PolicyProcess& other) { account_ = other.account_; }
 
  private:
   using Steady = std::chrono::steady_clock;
@@ -97,6 +102,7 @@ class PolicyProcess {
   void read_output();
   void say_output(bool is_all);
   std::optional<std::string_view> answer() const;
+  std::optional<std::string> take_ready(std::string_view its);
   void take_loading();
   void fall_back(Pass& pass);
   static Steady::duration steady(Duration time) {
@@ -106,7 +112,8 @@ class PolicyProcess {
   std::string policy_;
   Here here_;
   pid_t owner_;
-  Terms terms_{};
+  Terms terms_;
+  std::optional<Traits> traits_{};  // in force: one with others does not take its place
   Account account_{};
   std::shared_ptr<Policy> of_copy_{};
 
@@ -116,14 +123,20 @@ class PolicyProcess {
   std::string unsent_{}, come_{}, said_{};
   std::vector<std::string> last_said_{};  // since it was asked
   std::size_t sent_ = 0;
+  std::uint64_t asked_ = 0;  // passes of this process
   Allowance lines_{50, std::chrono::milliseconds(100)};
   std::uint64_t left_out_ = 0;
   Steady::time_point started_{}, restart_{};
   Steady::duration pause_{};
 };
 
-/// Such policies of which each is in a process of its own.
-OutsidePolicies in_own_process(OutsidePolicies its);
+/// Makes a policy; one from outside in a process of its own. If that cannot be made, and had the
+/// traits `known` under the same settings, it begins later.
+std::shared_ptr<const Policy> make_elsewhere(const Registry& registry, const std::string& settings,
+                                             const PolicyProcess::Terms& terms,
+                                             const std::optional<Traits>& known = {});
+/// Could that be, as far as it can be said without a process? InputError if not.
+void check_elsewhere(const Registry& registry, const std::string& settings);
 /// The process of such a policy; null: it is another one.
 PolicyProcess* process_of(const Policy& policy);
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "live/policy_process.hpp"
 
 namespace ductile {
 namespace {
@@ -50,7 +51,7 @@ WhatIf what_if_from(const Json& request, const Core& core, Time now, const Regis
     if (registry.find_outside(name)) {
       throw InputError("policy: what '" + name + "' would do is not asked", "name one of ours");
     }
-    change.policy = registry.make(name);
+    change.policy = make_elsewhere(registry, name, {});
     if (change.policy->portfolio()) {
       throw InputError("policy: what a portfolio would choose is not looked ahead for",
                        "name one of its members");

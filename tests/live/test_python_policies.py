@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not PLUGIN.exists(), reason="the program has no 
 
 EASY = (pathlib.Path(__file__).resolve().parents[2] / "examples/python/easy.py").read_text()
 LONG = 1000 * PATIENCE  # s, of a pass: no test waits for that
+LATE = PATIENCE / 12  # s, where a test does
 # Decides until the file `bad` is beside it; that says what it does then.
 MOODY = '''
 import ctypes, os, pathlib, time
@@ -148,7 +149,7 @@ def test_it_decides(cluster, tmp_path):
 def test_whatever_it_does(cluster, tmp_path, what):
     body, words = BAD[what]
     memory = ["--policy-memory", "600M"] if what == "leaks" else []
-    c = served(cluster, tmp_path, MOODY, "Moody", "--fallback", "fcfs", *memory, timeout=2 if what == "hangs" else LONG)
+    c = served(cluster, tmp_path, MOODY, "Moody", "--fallback", "fcfs", *memory, timeout=LATE if what == "hangs" else LONG)
     decides_alone(c)
     before = account(c)
     assert before["failures"] == before["fallbacks"] == 0 or what == "hangs"  # may be late on a busy machine
@@ -200,11 +201,12 @@ def test_it_remembers_until_it_is_lost(cluster, tmp_path):
 
 
 def test_a_stopped_one_is_late(cluster, tmp_path):
-    c = served(cluster, tmp_path, MOODY, "Moody", timeout=2)
+    c = served(cluster, tmp_path, MOODY, "Moody", timeout=LATE)
     for pid in processes_of(c):
         os.kill(pid, signal.SIGSTOP)
     one_job(c)
-    assert "took more than 2" in account(c)["why"]
+    c.wait_for(lambda: account(c)["failures"] > 0, "a failure")
+    assert "took more than" in account(c)["why"]
     decides_alone(c)
 
 
@@ -234,30 +236,129 @@ def test_the_controller_is_killed(cluster, tmp_path):
     c.replay()
 
 
+def reload(c):
+    seen = c.log.read_text().count("the settings ")
+    c.server.send_signal(signal.SIGHUP)
+    c.wait_for(lambda: c.log.read_text().count("the settings ") > seen, "the settings")
+
+
 def test_a_file_is_read_again(cluster, tmp_path):
-    c = served(cluster, tmp_path, MOODY, "Moody")
-
-    def reload():
-        seen = c.log.read_text().count("the settings ")
-        c.server.send_signal(signal.SIGHUP)
-        c.wait_for(lambda: c.log.read_text().count("the settings ") > seen, "the settings")
-
+    config = tmp_path / "serve.toml"
+    config.write_text('fallback = "fcfs"\n')
+    c = served(cluster, tmp_path, MOODY, "Moody", "--config", config)
     (tmp_path / "mine.py").write_text(MOODY + "\nprint('another one')\n")
-    reload()
-    assert "printed: another one" in c.log.read_text()
-    (tmp_path / "mine.py").write_text("class Moody:\n  def schedule(self, view)\n")
-    reload()
-    assert "the settings stay as they are" in c.log.read_text() and "mine.py:2" in c.log.read_text()
     one_job(c)
-    assert account(c)["failures"] == 0 and len(processes_of(c)) == 1
+    before = account(c)
+    reload(c)
+    assert "printed: another one" in c.log.read_text()
+    assert account(c)["passes"] >= before["passes"] > 0 and account(c)["fallback"] == "fcfs"
+    # One that is wrong leaves the one that was there; the other settings are taken.
+    (tmp_path / "mine.py").write_text("class Moody:\n  def schedule(self, view)\n")
+    config.write_text('fallback = "mebf"\n')
+    [pid] = processes_of(c)
+    reload(c)
+    log = c.log.read_text()
+    assert "the policy stays as it was" in log and "mine.py:2" in log and "the settings stay as they are" not in log
+    assert processes_of(c) == [pid] and account(c)["fallback"] == "mebf"
+    one_job(c)
+    assert account(c)["failures"] == 0 and account(c)["passes"] > before["passes"]
     c.replay()
+
+
+def test_other_traits_need_a_word(cluster, tmp_path):
+    """A file that was edited is not taken as it is when its process is started anew."""
+    c = served(cluster, tmp_path, MOODY, "Moody")
+    (tmp_path / "mine.py").write_text(MOODY.replace('order = "sjf"', 'order = "fcfs"'))
+    [pid] = processes_of(c)
+    os.kill(pid, signal.SIGKILL)
+    c.wait_for(lambda: "its file has changed: send SIGHUP" in (account(c)["why"] or ""), "that it is noticed")
+    one_job(c)
+    assert account(c)["fallbacks"] > 0
+    reload(c)
+    decides_alone(c)
+    c.replay()
+
+
+def test_a_restart_without_the_file(cluster, tmp_path):
+    c = served(cluster, tmp_path, MOODY, "Moody")
+    one_job(c)
+    c.stop()
+    (tmp_path / "mine.py").rename(tmp_path / "away.py")
+    c.start()
+    assert not account(c)["decides"] and "mine.py" in account(c)["why"]
+    one_job(c)
+    assert account(c)["fallbacks"] > 0 and "easy decides until it is started anew" in c.log.read_text()
+    (tmp_path / "away.py").rename(tmp_path / "mine.py")
+    decides_alone(c)
+    c.stop()
+    c.replay()
+
+
+def test_who_forks_answers_once(cluster, tmp_path):
+    c = served(cluster, tmp_path, MOODY, "Moody")
+    (tmp_path / "bad").write_text("print('of', os.getpid()) if os.fork() else time.sleep(0.1)")
+    for _ in range(4):
+        one_job(c)
+    its = account(c)
+    assert its["failures"] == its["fallbacks"] == 0, its
+    assert c.log.read_text().count("printed: of") >= 4
+    assert len(processes_of(c)) == 1
+    c.replay()
+
+
+def test_answers_that_nobody_asked_for(cluster, tmp_path):
+    c = served(cluster, tmp_path, MOODY, "Moody")
+    one_job(c)
+    sockets = ("[fd for fd in map(int, os.listdir('/proc/self/fd')) if fd > 2 and os.path.islink(f'/proc/self/fd/{fd}')"
+               " and 'socket' in os.readlink(f'/proc/self/fd/{fd}')]")
+    # To the passes that follow, in advance: nobody is started.
+    (tmp_path / "bad").write_text(
+        f"import threading\nthreading.Timer(0, lambda: [os.write(fd, b'calls %d 0\\n' % n) for fd in {sockets}"
+        " for n in range(1, 100)]).start()")
+
+    def fails():
+        one_job(c)
+        return account(c)["failures"] > 0
+
+    c.wait_for(fails, "a failure")
+    assert any(words in account(c)["why"] for words in ("what nobody asked for", "it says what is nothing"))
+    (tmp_path / "bad").unlink()
+    decides_alone(c)
+    c.replay()
+
+
+def test_memory_is_limited_from_the_beginning(cluster, tmp_path):
+    says = "import resource\nprint('may have', resource.getrlimit(resource.RLIMIT_DATA))\n"
+    c = served(cluster, tmp_path, says + MOODY, "Moody", "--policy-memory", "600M")
+    c.wait_for_text(c.log, f"may have ({600 << 20}, {600 << 20})")
+    reload(c)
+    c.wait_for(lambda: c.log.read_text().count(f"may have ({600 << 20}, {600 << 20})") == 2, "the next one")
+    assert "may have (-1" not in c.log.read_text()
+
+
+def test_what_it_starts_ends_with_the_controller(cluster, tmp_path):
+    c = served(cluster, tmp_path, MOODY, "Moody")
+    (tmp_path / "bad").write_text("import subprocess; print('started', subprocess.Popen(['sleep', '1000']).pid)")
+    one_job(c)
+    c.wait_for_text(c.log, "printed: started")
+    pid = int(c.log.read_text().partition("printed: started ")[2].split()[0])
+    assert pathlib.Path(f"/proc/{pid}").exists()
+    c.kill()
+
+    def is_over():
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            return True
+
+    c.wait_for(is_over, "the end of what it started")
 
 
 @pytest.mark.parametrize("text, name, options, words", [
     ("class Mine:\n    def schedule(self, view):\n        pass\n    1 / 0\n", "Mine", [], "mine.py:4"),
     ("import os\nos._exit(7)\n", "Mine", [], "exit code 7"),
     ("", "Mine", [], "it has no policy"),
-    (MOODY, "Moody", ["--fallback", "python:mine.py:Moody"], "no such file"),
+    (MOODY, "Moody", ["--fallback", "python:mine.py:Moody"], "no single policy"),
     (MOODY, "Moody", ["--fallback", "portfolio"], "no single policy"),
     (MOODY, "Moody", ["--policy-timeout", "0"], "policy-timeout"),
     (MOODY, "Moody", ["--policy-memory", "much"], "much"),
