@@ -26,6 +26,7 @@ struct HttpOptions {
   std::string socket{}, state{}, listen{}, token{};
   bool writes = false;
   int inherited = -1;  // the descriptor at which a controller whose child this is listens
+  pid_t parent = 0;    // that controller
 };
 
 volatile std::sig_atomic_t is_told_to_end = 0;
@@ -51,7 +52,6 @@ void answer_http(const HttpOptions& options) {
   if (!is_child && options.listen.empty()) {
     throw InputError("it is not said where it listens", "give --listen [HOST:]PORT or unix:PATH");
   }
-  const pid_t parent = getppid();
   const std::string state = options.state.empty() ? default_state() : options.state;
   const HttpTokenFiles files = http_token_files(options.token, state, options.writes);
   HttpSettings settings{.socket = options.socket.empty() ? state + "/socket" : options.socket,
@@ -64,7 +64,7 @@ void answer_http(const HttpOptions& options) {
     spdlog::info("answering HTTP at {}; its token is in {}", http_address(listener), files.read);
   }
   HttpApi api(std::move(settings), std::move(listener));
-  while (is_told_to_end == 0 && (!is_child || getppid() == parent)) {
+  while (is_told_to_end == 0 && (!is_child || getppid() == options.parent)) {
     api.turn(std::chrono::seconds(1));
   }
 }
@@ -92,7 +92,8 @@ void add_http_command(CLI::App& app) {
       ->type_name("FILE");
   command->add_flag("--write", options->writes,
                     "jobs may be changed, too, with another token: that in FILE.write");
-  command->add_option("--inherited", options->inherited)->group("");
+  CLI::Option* const parent = command->add_option("--parent", options->parent)->group("");
+  command->add_option("--inherited", options->inherited)->group("")->needs(parent);
   command->callback([options] { answer_http(*options); });
 }
 

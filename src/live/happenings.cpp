@@ -97,6 +97,7 @@ struct Teller {
                 {"name", its.booking.name},
                 {"nodelist", to_string(its.booking.nodes)}};
   }
+  Told operator()(const event::AtPoint&) const { return std::nullopt; }
 };
 
 Json told(const Decision& decision) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -24,7 +25,6 @@ using namespace std::chrono_literals;
 /// Questions that the controller has at a time, and of these those that take children of it.
 constexpr int kMostAsked = 4, kMostSlowAsked = 2;
 constexpr std::size_t kLongestQuestionAnswer = std::size_t{64} << 20;
-constexpr auto kQuickPatience = 30s, kSlowPatience = 75s;
 /// How long an answer is good: at least, and so many times as long as it took.
 constexpr auto kQuickAge = 1s, kSlowAge = 5s;
 constexpr int kAgeOfTime = 5;
@@ -80,7 +80,8 @@ HttpError refusal(const HttpCall& call, const Json& answer) {
   const std::size_t split = said.rfind("; ");
   const int code = answer.value("code", 1);
   const bool writes = call.route->writes();
-  const int status = code == 2   ? (writes || call.job.is_null() ? 400 : 404)
+  const bool is_of_no_job = !call.job.is_null() && (!writes || said.starts_with("there is no job"));
+  const int status = code == 2   ? (is_of_no_job ? 404 : 400)
                      : code == 1 ? (writes ? 409 : 503)
                                  : 503;
   if (split == std::string::npos) return {status, said, "see docs/formats/http.md"};
@@ -123,17 +124,15 @@ bool HttpApi::check(const HttpRequest& request) {
     throw HttpError(405, request.method + " is not for this address", "use GET");
   }
   // Who shows no token does not learn what there is.
-  constexpr std::string_view kBearer = "Bearer ";
-  std::string_view token = request.field("authorization");
-  const bool has_token = token.starts_with(kBearer);
-  token.remove_prefix(has_token ? kBearer.size() : token.size());
+  const auto shown = bearer_token(request.field("authorization"));
+  const std::string_view token = shown.value_or(std::string_view());
   const bool writes =
       !settings_.write_token.empty() && are_same_secret(settings_.write_token, token);
   const bool reads = are_same_secret(settings_.token, token) || writes;
   const bool is_open = request.path == std::string(kHttpRoot) + "/openapi.json";
   if (!reads && !is_open) {
     throw HttpError(
-        401, has_token ? "that token is not known" : "there is no token",
+        401, shown ? "that token is not known" : "there is no token",
         "send Authorization: Bearer TOKEN, with the one in the file of `serve --http-token`");
   }
   const HttpCall call = http_call(request);
@@ -149,8 +148,8 @@ bool HttpApi::check(const HttpRequest& request) {
     throw HttpError(403, "root submits no jobs by HTTP, for they would be root's",
                     "use `ductile submit`, or a `ductile http` of your own");
   }
-  const std::string_view type = request.field("content-type");
-  if (!call.route->body.is_null() && type.substr(0, type.find(';')) != "application/json") {
+  if (!call.route->body.is_null() &&
+      media_type(request.field("content-type")) != "application/json") {
     throw HttpError(415, "the body is no JSON", "send Content-Type: application/json");
   }
   return true;
@@ -169,18 +168,22 @@ void HttpApi::on_request(HttpServer::Id id, const HttpRequest& request) {
   if (call.route->kind == HttpRoute::Kind::stream) return begin_stream(id, request);
   if (call.route->questions == nullptr) return answer(id, call, {});
   Waiting waiting;
+  auto patience = settings_.quick_patience;
   for (const Json& question : call.route->questions(call)) {
     const std::string& verb = question["do"].get_ref<const std::string&>();
     const std::string text = line_from(question);
-    waiting.questions.push_back(text);
-    waiting.answers.emplace_back();
+    const bool is_slow = verb == "explain" || verb == "predict";
+    if (is_slow) patience = settings_.slow_patience;
     const auto kept = kept_.find(text);
     if (!call.route->writes() && kept != kept_.end() && Steady::now() < kept->second.until) {
-      waiting.answers.back() = kept->second.answer;
+      waiting.questions.push_back(0);
+      waiting.answers.push_back(kept->second.answer);
     } else {
-      ask(text, verb == "explain" || verb == "predict", call.route->writes());
+      waiting.questions.push_back(ask(text, is_slow, call.route->writes()));
+      waiting.answers.emplace_back();
     }
   }
+  waiting.until = Steady::now() + patience;
   waiting.call = std::move(call);
   waiting_.insert_or_assign(id, std::move(waiting));
   answer_if_all(id);
@@ -190,18 +193,55 @@ void HttpApi::on_request(HttpServer::Id id, const HttpRequest& request) {
 void HttpApi::on_gone(HttpServer::Id id) { gone_.insert(id); }
 
 void HttpApi::forget() {
+  if (gone_.empty()) return;
   for (const HttpServer::Id id : std::exchange(gone_, {})) {
     waiting_.erase(id);
     streams_.erase(id);
   }
+  // What is not begun, and nobody waits for, is not asked.
+  std::set<std::uint64_t> wanted;
+  for (const auto& [id, waiting] : waiting_)
+    wanted.insert(waiting.questions.begin(), waiting.questions.end());
+  std::erase_if(questions_, [&](const Question& each) {
+    return each.connection == nullptr && !wanted.contains(each.number);
+  });
+}
+
+/// Who has waited long enough is told so, whether it was his turn or not.
+void HttpApi::give_up() {
+  const auto now = Steady::now();
+  for (const auto& entry : waiting_) {
+    const HttpServer::Id id = entry.first;
+    const Waiting& waiting = entry.second;
+    if (now < waiting.until) continue;
+    const auto is_begun = [&waiting](const Question& each) {
+      return each.connection != nullptr && each.number == waiting.questions.front();
+    };
+    const bool may_change =
+        waiting.call.route->writes() && std::ranges::any_of(questions_, is_begun);
+    server_.reply(id, answer_of(HttpError(503,
+                                          may_change ? "the controller does not answer; it may "
+                                                       "still do what it was told"
+                                                     : "the controller does not answer",
+                                          "ask again when `ductile serve` is there")));
+    gone_.insert(id);
+  }
+  forget();
 }
 
 // ---- The controller -----------------------------------------------------------------------------
 
-void HttpApi::ask(const std::string& text, bool is_slow, bool changes) {
-  const auto is_the_same = [&](const Question& each) { return each.text == text && !each.is_over; };
-  if (!changes && std::ranges::any_of(questions_, is_the_same)) return;
-  questions_.push_back({.text = text, .is_slow = is_slow, .changes = changes});
+/// The number of the question: of one that is there already, if its answer will be as new.
+std::uint64_t HttpApi::ask(const std::string& text, bool is_slow, bool changes) {
+  const auto is_as_good = [&](const Question& each) {
+    const bool is_new = each.connection == nullptr || each.changes_before == changes_;
+    return each.text == text && !each.is_over && is_new;
+  };
+  const auto same = std::ranges::find_if(questions_, is_as_good);
+  if (!changes && same != questions_.end()) return same->number;
+  questions_.push_back(
+      {.number = next_question_++, .text = text, .is_slow = is_slow, .changes = changes});
+  return questions_.back().number;
 }
 
 void HttpApi::begin_questions() {
@@ -213,6 +253,7 @@ void HttpApi::begin_questions() {
     if (is_asked(question) || question.is_over || asked >= kMostAsked) continue;
     if (question.is_slow && slow >= kMostSlowAsked) continue;
     question.begun = Steady::now();
+    question.changes_before = changes_;
     try {
       question.connection = std::make_unique<LineSocket>(
           connect_unix(settings_.socket), kLongestQuestionAnswer, HttpReader::kMostBody + 65536);
@@ -239,8 +280,8 @@ void HttpApi::hear_answers() {
     } else if (question.connection->is_closed()) {
       question.is_over = true;
       come(question, gone("the controller ended without an answer"));
-    } else if (Steady::now() >
-               question.begun + (question.is_slow ? kSlowPatience : kQuickPatience)) {
+    } else if (Steady::now() > question.begun + (question.is_slow ? settings_.slow_patience
+                                                                  : settings_.quick_patience)) {
       question.is_over = true;
       come(question, gone("the controller does not answer"));
     }
@@ -248,25 +289,28 @@ void HttpApi::hear_answers() {
   std::erase_if(questions_, [](const Question& each) { return each.is_over; });
 }
 
-/// To all who wait for it; of what changes something to the first one, for each asked once.
+/// To all who wait for it. It is kept, unless something has changed since it was asked.
 void HttpApi::come(const Question& question, Json answer) {
   const auto its = std::make_shared<const Json>(std::move(answer));
   const auto now = Steady::now();
   if (question.changes) {
     kept_.clear();
-  } else {
-    const Steady::duration least = question.is_slow ? Steady::duration(kSlowAge) : kQuickAge;
-    kept_[question.text] = {its, now + std::max(least, kAgeOfTime * (now - question.begun))};
+    ++changes_;
+  } else if (question.changes_before == changes_) {
+    const bool is_good = its->value("ok", false);
+    const Steady::duration least =
+        question.is_slow && is_good ? Steady::duration(kSlowAge) : kQuickAge;
+    const Steady::duration took = is_good ? now - question.begun : Steady::duration{};
+    kept_[question.text] = {its, now + std::max(least, kAgeOfTime * took)};
   }
   std::vector<HttpServer::Id> those;
   for (auto& [id, waiting] : waiting_) {
     for (std::size_t i = 0; i < waiting.questions.size(); ++i) {
-      if (waiting.answers[i] || waiting.questions[i] != question.text) continue;
-      if (waiting.call.route->writes() != question.changes) continue;
+      if (waiting.questions[i] != question.number) continue;
+      waiting.questions[i] = 0;
       waiting.answers[i] = its;
       those.push_back(id);
     }
-    if (question.changes && !those.empty()) break;
   }
   for (const HttpServer::Id id : those) answer_if_all(id);
 }
@@ -337,12 +381,22 @@ void HttpApi::feed_streams() {
     stream.heard = now;
     server_.send(id, ": nothing new\n\n");
   }
+  const auto warn = [this](const std::exception& error) {
+    if (!std::exchange(has_warned_, true))
+      spdlog::warn("the journal cannot be read: {}", error.what());
+  };
+  std::optional<Happenings> happenings;
+  EventPosition end;
   try {
-    const Happenings happenings(settings_.journal);
-    const EventPosition end = happenings.end();
-    using Row = std::pair<std::uint64_t, std::string>;
-    std::map<std::uint64_t, std::vector<Row>> texts;  // many listen, and most are equally far
-    for (auto& [id, stream] : streams_) {
+    end = happenings.emplace(settings_.journal).end();
+  } catch (const std::exception& error) {  // as while it is made anew
+    return warn(error);
+  }
+  using Row = std::pair<std::uint64_t, std::string>;
+  std::map<std::uint64_t, std::vector<Row>> texts;  // many listen, and most are equally far
+  bool is_read = true;
+  for (auto& [id, stream] : streams_) {
+    try {
       if (stream.at.journal != end.journal || stream.at.record > end.record) {
         server_.send(id, event_text(end, "reset", line_from({{"record", end.record}})));
         stream.at = end;
@@ -351,7 +405,7 @@ void HttpApi::feed_streams() {
       if (server_.unread(id) > kMostBehind) continue;  // there is more, for later
       const auto [rows, is_new] = texts.try_emplace(stream.at.record);
       if (is_new) {
-        for (const auto& [record, row] : happenings.after(stream.at.record, kRecordsAtOnce)) {
+        for (const auto& [record, row] : happenings->after(stream.at.record, kRecordsAtOnce)) {
           rows->second.emplace_back(record, event_text({end.journal, record}, "", line_from(row)));
         }
       }
@@ -361,10 +415,14 @@ void HttpApi::feed_streams() {
       stream.heard = now;
       stream.at.record = std::min(end.record, stream.at.record + kRecordsAtOnce);
       if (stream.at.record != end.record) look_at_ = {};  // and go on at once
+    } catch (const std::exception& error) {  // it may come again, and go on where it was
+      warn(error);
+      is_read = false;
+      texts.erase(stream.at.record);
+      server_.close(id);
     }
-  } catch (const std::exception& error) {  // as while it is made anew
-    spdlog::debug("the journal cannot be read: {}", error.what());
   }
+  if (is_read) has_warned_ = false;
 }
 
 void HttpApi::turn(std::chrono::milliseconds most) {
@@ -378,9 +436,11 @@ void HttpApi::turn(std::chrono::milliseconds most) {
   }
   auto until = std::min(Steady::now() + most, server_.next());
   if (!streams_.empty()) until = std::min(until, look_at_);
+  for (const auto& [id, waiting] : waiting_) until = std::min(until, waiting.until);
   poller.wait(std::max(until - Steady::now(), Steady::duration{}));
   forget();
   hear_answers();
+  give_up();
   server_.look();
   begin_questions();
   feed_streams();

@@ -28,6 +28,8 @@ struct HttpSettings {
   std::string journal{};      // its file
   std::string token{};        // of those who may read
   std::string write_token{};  // of those who may change something as well; empty: nobody
+  /// So long after it was asked, a question of which nothing has come is answered with that.
+  std::chrono::milliseconds quick_patience{30'000}, slow_patience{75'000};
 };
 
 class HttpApi final : public HttpServer::Handler {
@@ -49,12 +51,14 @@ class HttpApi final : public HttpServer::Handler {
 
   /// To the controller.
   struct Question {
+    std::uint64_t number = 0;
     std::string text{};
     bool is_slow = false;  // a child of the controller answers it
     bool changes = false;  // something: it is asked for each who says so
     bool is_over = false;
-    std::unique_ptr<LineSocket> connection{};
+    std::unique_ptr<LineSocket> connection{};  // once it is begun
     Steady::time_point begun{};
+    std::uint64_t changes_before = 0;  // it was begun
   };
   /// An answer is good for all who ask the same a moment later.
   struct Kept {
@@ -64,15 +68,16 @@ class HttpApi final : public HttpServer::Handler {
   /// A call, while answers are missing.
   struct Waiting {
     HttpCall call{};
-    std::vector<std::string> questions{};
+    std::vector<std::uint64_t> questions{};  // their numbers; 0: answered
     std::vector<Answer> answers{};
+    Steady::time_point until{};
   };
   struct Stream {
     EventPosition at{};
     Steady::time_point heard{};  // it, the last time
   };
 
-  void ask(const std::string& text, bool is_slow, bool changes);
+  std::uint64_t ask(const std::string& text, bool is_slow, bool changes);
   void begin_questions();
   void hear_answers();
   void come(const Question& question, Json answer);
@@ -81,15 +86,19 @@ class HttpApi final : public HttpServer::Handler {
   void begin_stream(HttpServer::Id id, const HttpRequest& request);
   void feed_streams();
   void forget();
+  void give_up();
 
   HttpSettings settings_;
   std::string host_{};  // its name
   std::list<Question> questions_{};
+  std::uint64_t next_question_ = 1;
+  std::uint64_t changes_ = 0;  // that have been answered: what was asked before may be old
   std::map<std::string, Kept> kept_{};
   std::map<HttpServer::Id, Waiting> waiting_{};
   std::map<HttpServer::Id, Stream> streams_{};
   std::set<HttpServer::Id> gone_{};
   Steady::time_point look_at_{};  // into the journal, if there is a stream
+  bool has_warned_ = false;       // that it cannot be read
   HttpServer server_;
 };
 

@@ -1,6 +1,5 @@
 #include "live/http_child.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,12 +16,10 @@
 namespace ductile {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstPause{200};
-constexpr std::chrono::seconds kLongestPause{30};
-/// One that has lived so long ended by another accident than the one before.
-constexpr std::chrono::seconds kLongLife{60};
 /// Its descriptor of the socket at which it listens.
 constexpr int kInherited = 3;
+/// It ends so if its program cannot be executed, as with a shell.
+constexpr int kCannotExecute = 127;
 
 }  // namespace
 
@@ -35,6 +32,7 @@ HttpTokenFiles http_token_files(const std::string& given, const std::string& sta
 HttpChild::HttpChild(const ServeSettings& settings)
     : program_(settings.program), call_{"ductile",     "http",
                                         "--inherited", std::to_string(kInherited),
+                                        "--parent",    std::to_string(getpid()),
                                         "--socket",    settings.socket,
                                         "--state",     settings.state} {
   const HttpTokenFiles files =
@@ -80,7 +78,7 @@ void HttpChild::start() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (nice(5) == -1) errno = 0;  // it may be as nice already
   execv(program_.c_str(), call.data());
-  _exit(127);
+  _exit(kCannotExecute);
 }
 
 void HttpChild::look() {
@@ -89,17 +87,16 @@ void HttpChild::look() {
   if (child_ > 0) {
     if (waitpid(child_, &status, WNOHANG) != child_) return;
     child_ = -1;
-    const Steady::duration longer = std::max<Steady::duration>(2 * pause_, kFirstPause);
-    pause_ = now - started_ > kLongLife ? kFirstPause
-                                        : std::min<Steady::duration>(longer, kLongestPause);
-    start_at_ = now + pause_;
+    start_at_ = now + restarts_.after(now - started_);
+    const bool was_killed = WIFSIGNALED(status);
+    const int code = was_killed ? WTERMSIG(status) : WEXITSTATUS(status);
     spdlog::error("what answers HTTP has ended ({} {}), and is started again",
-                  WIFSIGNALED(status) ? "signal" : "exit code",
-                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+                  was_killed ? "signal" : "exit code", code);
+    if (!was_killed && code == kCannotExecute) spdlog::error("{} cannot be executed", program_);
   }
   if (now < start_at_) return;
   start();
-  if (child_ < 0) start_at_ = now + kLongestPause;
+  if (child_ < 0) start_at_ = now + restarts_.longest();
 }
 
 std::optional<std::chrono::steady_clock::time_point> HttpChild::next() const {

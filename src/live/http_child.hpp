@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "job/socket.hpp"
+#include "live/restarts.hpp"
 #include "live/serve.hpp"
 
 namespace ductile {
@@ -38,7 +39,8 @@ class HttpChild {
   Descriptor listener_{};  // connections wait there while there is no child
   pid_t child_ = -1;
   Steady::time_point started_{}, start_at_{};
-  Steady::duration pause_{};  // before the next start
+  Restarts restarts_{std::chrono::milliseconds(200), std::chrono::seconds(30),
+                     std::chrono::seconds(60)};
 };
 
 /// The files of the tokens for HTTP: for reading; and for writing, empty if nobody may.

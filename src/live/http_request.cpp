@@ -117,12 +117,14 @@ void read_field(std::string_view line, HttpRequest& request) {
   if (request.fields.size() == HttpReader::kMostFields) {
     throw HttpError(431, "the head has too many lines", "send fewer");
   }
-  // Lists may come in several lines, and none of ours is one.
-  if (!request.fields.emplace(name, value).second) {
+  // Lists may come in several lines.
+  const auto [field, is_new] = request.fields.emplace(name, value);
+  if (!is_new) {
     constexpr std::array<std::string_view, 6> kOnce{"host",          "content-length",
                                                     "authorization", "transfer-encoding",
                                                     "content-type",  "last-event-id"};
     if (std::ranges::find(kOnce, name) != kOnce.end()) no_request("it says '" + name + "' twice");
+    field->second.append(", ").append(value);
   }
 }
 
@@ -135,9 +137,17 @@ HttpRequest head_from(std::string_view head) {
   };
   read_request_line(line(), request);
   while (!head.empty()) read_field(line(), request);
-  const std::string connection = lower(request.field("connection"));
-  if (connection == "close") request.stays = false;
-  if (request.stays && !request.fields.contains("host")) no_request("it has no Host");
+  const bool is_newest = request.stays;  // HTTP/1.1
+  std::string_view wishes = request.field("connection");
+  while (!wishes.empty()) {
+    if (lower(trimmed(next_part(wishes, ','))) == "close") request.stays = false;
+  }
+  const std::string expected = lower(request.field("expect"));
+  if (is_newest && !expected.empty() && expected != "100-continue") {
+    throw HttpError(417, "nothing but 100-continue can be expected", "leave out Expect");
+  }
+  request.awaits_word = is_newest && !expected.empty();
+  if (is_newest && !request.fields.contains("host")) no_request("it has no Host");
   return request;
 }
 
@@ -200,6 +210,16 @@ std::optional<std::string> decoded(std::string_view text, bool is_query) {
     }
   }
   return result;
+}
+
+std::optional<std::string_view> bearer_token(std::string_view authorization) {
+  std::string_view rest = trimmed(authorization);
+  if (lower(next_part(rest, ' ')) != "bearer") return std::nullopt;
+  return trimmed(rest);
+}
+
+std::string media_type(std::string_view content_type) {
+  return lower(trimmed(content_type.substr(0, content_type.find(';'))));
 }
 
 bool are_same_secret(std::string_view a, std::string_view b) {

@@ -36,7 +36,8 @@ struct HttpRequest {
   std::map<std::string, std::string> query{};   // decoded
   std::map<std::string, std::string> fields{};  // of the head, by their names in lower case
   std::string body{};
-  bool stays = true;  // the connection
+  bool stays = true;         // the connection
+  bool awaits_word = false;  // before it sends its body
 
   /// Of the head; empty if it has none of this name.
   std::string_view field(const std::string& name) const {
@@ -69,6 +70,12 @@ class HttpReader {
 
 /// "a%20b" is "a b"; nothing if a '%' means nothing. '+' is a blank where `is_query`.
 std::optional<std::string> decoded(std::string_view text, bool is_query);
+
+/// Of a field `Authorization`: what follows "Bearer"; nothing if it is of another kind.
+std::optional<std::string_view> bearer_token(std::string_view authorization);
+
+/// "Text/HTML; charset=utf-8" is "text/html".
+std::string media_type(std::string_view content_type);
 
 /// Are they equal? Takes as long wherever they differ.
 bool are_same_secret(std::string_view a, std::string_view b);

@@ -59,7 +59,32 @@ TEST(HttpRequest, SaysWhatIsWrong) {
   EXPECT_EQ(refused("GET /?a=1&a=2 HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
   EXPECT_EQ(refused("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\n\r\n"), 501);
   EXPECT_EQ(refused("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n"), 413);
+  EXPECT_EQ(refused("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
+  EXPECT_EQ(refused("GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n"), 417);
   EXPECT_EQ(refused(std::string(HttpReader::kMostHead + 1, 'x')), 431);
+}
+
+TEST(HttpRequest, KnowsWhatItsFieldsMean) {
+  const auto with = [](const std::string& fields) {
+    HttpReader reader;
+    reader.add("GET / HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n");
+    return reader.next(kAny).value();
+  };
+  EXPECT_FALSE(with("Connection: close, TE\r\n").stays);
+  EXPECT_FALSE(with("Connection: TE ,\tClose\r\n").stays);
+  EXPECT_FALSE(with("Connection: TE\r\nConnection: close\r\n").stays);
+  EXPECT_TRUE(with("Connection: closed, keep-alive\r\n").stays);
+  EXPECT_TRUE(with("Expect: 100-Continue\r\n").awaits_word);
+  EXPECT_FALSE(with("").awaits_word);
+
+  EXPECT_EQ(bearer_token("Bearer a"), "a");
+  EXPECT_EQ(bearer_token("bEARER   a "), "a");
+  EXPECT_EQ(bearer_token("Bearer"), "");
+  EXPECT_EQ(bearer_token("Basic a"), std::nullopt);
+  EXPECT_EQ(bearer_token("Bearera"), std::nullopt);
+  EXPECT_EQ(bearer_token(""), std::nullopt);
+  EXPECT_EQ(media_type("Application/JSON ; charset=utf-8"), "application/json");
+  EXPECT_EQ(media_type(""), "");
 }
 
 TEST(HttpRequest, KnowsSecretsAndHosts) {

@@ -93,6 +93,9 @@ Json schemas() {
       "low_w:n high_w:n? until_s:n? is_kept:b is_outside:b outside_s:n outside_ws:n excursions:i "
       "violations:i");
   all["Corridor"]["type"] = {"object", "null"};
+  all["PolicyProcess"] =
+      object("policy:s decides:b fallback:s passes:i fallbacks:i failures:i why:s? failed_s:n?");
+  all["PolicyProcess"]["type"] = {"object", "null"};
   all["CountOfNodes"] = object("total:i idle:i allocated:i other:i");
   all["CountOfJobs"] = object("running:i waiting:i");
   all["Page"] = object("rows:[Happening] next:i?");
@@ -355,7 +358,8 @@ std::vector<HttpRoute> make_routes() {
        "a job, a task (12_3), or all tasks of an array; `jobs`: while it is not over", P{},
        object("now_s:n jobs:[Job] history:[PastJob]"), to_job, one_job},
       {"GET", "/jobs/{job}/why", "what was decided about it, and why it waits", P{},
-       object("job:i asked:s state:s history:[Explained] |now:[Explained] |queue_reason:s?"),
+       object("job:i asked:s state:s history:[Explained] |now:[Explained] |queue_reason:s? "
+              "|policy_process:PolicyProcess"),
        to_why, whole},
       {"GET", "/queue", "jobs that wait, in their order, and when they are believed to start",
        P{kState, kUser, kFrom, kLimit}, object("now_s:n policy:s next:i? jobs:[WaitingJob]"),
@@ -364,7 +368,8 @@ std::vector<HttpRoute> make_routes() {
        P{{"since_s", "number", "only those that were not over then"}, kLimit},
        object("jobs:[PastJob]"), to_history, whole},
       {"GET", "/nodes", "each node as it is now", P{},
-       object("lost_since_s:n? lacks:s? nodes:[Node]"), to_nodes, whole},
+       object("lost_since_s:n? lacks:s? policy_process:PolicyProcess nodes:[Node]"), to_nodes,
+       whole},
       {"GET", "/allocations", "which job had which nodes when, of at most 2000 jobs",
        P{{"hours", "number", "of the last hours (6), at most 168"}},
        object("now_s:n since_s:n allocations:[Allocation]"), to_allocations, allocations},

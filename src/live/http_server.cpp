@@ -21,6 +21,8 @@ constexpr std::chrono::seconds kIdlePatience{60};
 /// An answer is read at this rate at least, and in so long whatever its length.
 constexpr std::chrono::seconds kReadPatience{30};
 constexpr std::size_t kReadRate = 64 * 1024;  // bytes a second
+/// Whose last answer has been sent may read it for so long.
+constexpr std::chrono::seconds kLeavePatience{2};
 /// After an error of `accept` nobody is let in for so long.
 constexpr std::chrono::milliseconds kAcceptPause{200};
 
@@ -46,6 +48,8 @@ std::string_view phrase(int status) {
       return "URI Too Long";
     case 415:
       return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
     case 421:
       return "Misdirected Request";
     case 431:
@@ -105,9 +109,13 @@ struct HttpServer::Connection {
   bool is_head_only = false;  // of the answer
   bool stays = true;          // after the answer
   bool is_ending = false;     // once all is sent
+  bool is_leaving = false;    // all is sent: only the other end is waited for
+  bool is_silent = false;     // it says no more, but may wait for an answer
+  bool is_gone = false;
 
   bool is_flushed() const { return sent == unsent.size(); }
   bool is_closed() const { return !socket; }
+  bool stands() const { return !is_closed() && !is_leaving; }
   bool reads() const { return !is_waiting && !is_ending && (is_stream || is_flushed()); }
 };
 
@@ -125,17 +133,22 @@ HttpServer::Connection* HttpServer::find(Id id) const {
 }
 
 void HttpServer::add_to(Poller& poller) {
-  if (HttpClock::now() >= accept_at_) poller.add(listener_, POLLIN, [this] { accept(); });
   for (const auto& owned : connections_) {
     Connection* const connection = owned.get();
     if (connection->is_closed()) continue;
     short events = connection->is_flushed() ? short{0} : short{POLLOUT};
-    if (connection->reads()) events = static_cast<short>(events | POLLIN);
+    if (connection->reads() || connection->is_leaving) {
+      events = static_cast<short>(events | POLLIN);
+    } else if (!connection->is_silent) {
+      events = static_cast<short>(events | POLLRDHUP);
+    }
     poller.add(connection->socket, events, [this, connection] {
       flush(*connection);
       read(*connection);
     });
   }
+  // Last: who has gone, or shown a token, is known by then.
+  if (HttpClock::now() >= accept_at_) poller.add(listener_, POLLIN, [this] { accept(); });
 }
 
 void HttpServer::accept() {
@@ -150,19 +163,61 @@ void HttpServer::accept() {
       return;
     }
     set_blocking(*socket, false);
-    auto connection = std::make_unique<Connection>();
-    connection->id = next_++;
-    connection->socket = std::move(*socket);
-    connection->until = HttpClock::now() + kRequestPatience;
-    connections_.push_back(std::move(connection));
-    // The eldest of those who have shown nothing makes room.
-    const auto is_stranger = [](const auto& each) { return !each->is_closed() && !each->is_known; };
-    const auto strangers =
-        static_cast<std::size_t>(std::ranges::count_if(connections_, is_stranger));
-    if (strangers > kMostStrangers || connections_.size() > kMostConnections) {
-      forget(**std::ranges::find_if(connections_, is_stranger));
-    }
+    const bool has_room = make_room();
+    auto owned = std::make_unique<Connection>();
+    Connection& connection = *owned;
+    connection.id = next_++;
+    connection.socket = std::move(*socket);
+    connection.until = HttpClock::now() + kRequestPatience;
+    connections_.push_back(std::move(owned));
+    if (!has_room) refuse(connection);
   }
+}
+
+/// For one more. Who waits for an answer and says no more may have gone, and is the first to go;
+/// then who has shown nothing; the eldest each. False: all stay.
+bool HttpServer::make_room() {
+  const auto is_stranger = [](const auto& each) { return each->stands() && !each->is_known; };
+  const auto is_silent = [](const auto& each) {
+    return each->stands() && each->is_waiting && each->is_silent;
+  };
+  const auto count = [this](const auto& is_one) {
+    return static_cast<std::size_t>(std::ranges::count_if(connections_, is_one));
+  };
+  const auto eldest = [this](const auto& is_one) {
+    const auto found = std::ranges::find_if(connections_, is_one);
+    return found == connections_.end() ? nullptr : found->get();
+  };
+  if (count(is_stranger) >= kMostStrangers) refuse(*eldest(is_stranger));
+  const auto is_full = [&] {
+    return count([](const auto& each) { return each->stands(); }) >= kMostConnections;
+  };
+  if (!is_full()) return true;
+  for (const auto& each : connections_) {
+    if (each->stands() && !each->reads()) hear_end(*each);
+    if (each->is_gone) forget(*each);
+  }
+  if (!is_full()) return true;
+  Connection* first = eldest(is_silent);
+  if (first == nullptr) first = eldest(is_stranger);
+  if (first != nullptr) refuse(*first);
+  return first != nullptr;
+}
+
+void HttpServer::refuse(Connection& connection) {
+  if (!connection.is_flushed()) return forget(connection);  // it is in the middle of an answer
+  if (connection.is_waiting) handler_.on_gone(connection.id);
+  connection.stays = false;
+  answer(connection,
+         answer_of(HttpError(503, "too many have connections already", "come again later")));
+}
+
+/// Of who is not read: what it says meanwhile waits in the socket.
+void HttpServer::hear_end(Connection& connection) {
+  pollfd its{.fd = connection.socket.get(), .events = POLLRDHUP, .revents = 0};
+  if (poll(&its, 1, 0) <= 0) return;
+  connection.is_gone |= (its.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+  connection.is_silent |= (its.revents & POLLRDHUP) != 0;
 }
 
 void HttpServer::forget(Connection& connection) {
@@ -174,18 +229,16 @@ void HttpServer::forget(Connection& connection) {
 void HttpServer::read(Connection& connection) {
   if (connection.is_closed()) return;
   std::array<char, 16384> bytes;
-  if (!connection.reads()) {
-    // It may have gone, which is told though nobody waits for that. What it says meanwhile waits in
-    // the socket, as does its word that it says no more.
-    const ssize_t got = recv(connection.socket.get(), bytes.data(), 1, MSG_PEEK | MSG_DONTWAIT);
-    if (got < 0 && errno != EAGAIN && errno != EINTR) forget(connection);
-    if (got == 0 && connection.is_waiting) forget(connection);
+  if (!connection.reads() && !connection.is_leaving) {
+    hear_end(connection);
+    if (connection.is_gone) forget(connection);
     return;
   }
   const ssize_t got = recv(connection.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return forget(connection);
-  if (connection.is_stream) return;  // nothing that it says means anything
+  // Nothing that it says then means anything.
+  if (connection.is_stream || connection.is_leaving) return;
   if (!connection.reader.has_part()) connection.until = HttpClock::now() + kRequestPatience;
   connection.reader.add({bytes.data(), static_cast<std::size_t>(got)});
   take_requests(connection);
@@ -194,13 +247,21 @@ void HttpServer::read(Connection& connection) {
 void HttpServer::take_requests(Connection& connection) {
   while (!connection.is_closed() && !connection.is_stream && connection.reads()) {
     try {
-      bool is_known = false;
+      bool is_known = false, has_to_hear = false;
       const auto request = connection.reader.next([&](const HttpRequest& head) {
         connection.is_head_only = head.method == "HEAD";
         is_known = handler_.check(head);
+        has_to_hear = head.awaits_word;
       });
       connection.is_known |= is_known;
-      if (!request) return;
+      if (!request) {
+        if (!has_to_hear) return;
+        const auto until = connection.until;
+        connection.unsent += "HTTP/1.1 100 Continue\r\n\r\n";
+        flush(connection);
+        connection.until = until;
+        return;
+      }
       connection.is_waiting = true;
       connection.stays = request->stays;
       try {
@@ -246,22 +307,26 @@ void HttpServer::flush(Connection& connection) {
     connection.sent = 0;
     connection.until = HttpClock::now() + kIdlePatience;
     if (!connection.is_ending) continue;
-    // What it has said beyond that would make the system drop what it has not read yet.
+    // If it were closed at once, what it says beyond would make the system drop what it has not
+    // read.
     shutdown(connection.socket.get(), SHUT_WR);
-    std::array<char, 16384> bytes;
-    constexpr int kMostIgnored = 64;
-    for (int i = 0; i < kMostIgnored; ++i) {
-      if (recv(connection.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) <= 0) break;
-    }
-    forget(connection);
+    connection.is_leaving = true;
+    connection.until = HttpClock::now() + kLeavePatience;
   }
 }
 
 void HttpServer::look() {
   const auto now = HttpClock::now();
+  auto leaving = std::ranges::count_if(
+      connections_, [](const auto& each) { return !each->is_closed() && each->is_leaving; });
   for (const auto& owned : connections_) {
     Connection& connection = *owned;
     if (connection.is_closed()) continue;
+    if (connection.is_leaving && leaving > static_cast<std::ptrdiff_t>(kMostLeaving)) {
+      --leaving;
+      forget(connection);
+      continue;
+    }
     if (!connection.is_waiting && connection.reads() && connection.reader.has_part()) {
       take_requests(connection);  // those that came before the last one was answered
     }

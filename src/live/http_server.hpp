@@ -48,6 +48,8 @@ class HttpServer {
 
   /// Of those that have not shown a token no more than these stay, and no more of all.
   static constexpr std::size_t kMostStrangers = 64, kMostConnections = 256;
+  /// Besides, those that have had their last answer, and may not have read it yet.
+  static constexpr std::size_t kMostLeaving = 64;
   /// Of a stream that is not read.
   static constexpr std::size_t kMostUnread = std::size_t{1} << 20;
 
@@ -76,6 +78,9 @@ class HttpServer {
   struct Connection;
   Connection* find(Id id) const;
   void accept();
+  bool make_room();
+  void refuse(Connection& connection);
+  static void hear_end(Connection& connection);
   void read(Connection& connection);
   void take_requests(Connection& connection);
   void flush(Connection& connection);

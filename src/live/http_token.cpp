@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -27,12 +28,24 @@ void make(const std::string& file) {
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   text += '\n';
-  const Descriptor made(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!made && errno == EEXIST) return;  // somebody else was quicker
-  if (!made || write(made.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    throw InputError({file}, std::string("no token can be written: ") + std::strerror(errno),
-                     "give another file");
+  // It is there as a whole or not at all, whatever happens meanwhile.
+  std::string part = file + ".XXXXXX";
+  Descriptor made(mkostemp(part.data(), O_CLOEXEC));
+  bool is_done = false;
+  int why = errno;
+  if (made) {
+    errno = ENOSPC;  // if less is written than there is
+    is_done = write(made.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+              fsync(made.get()) == 0;
+    is_done = is_done && ::close(made.release()) == 0;
+    is_done = is_done && (link(part.c_str(), file.c_str()) == 0 ||
+                          errno == EEXIST);  // somebody else was quicker
+    why = errno;
+    unlink(part.c_str());
   }
+  if (is_done) return;
+  throw InputError({file}, std::string("no token can be written: ") + std::strerror(why),
+                   "give another file");
 }
 
 }  // namespace

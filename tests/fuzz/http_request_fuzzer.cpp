@@ -52,6 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   requests_in(bytes, size == 0 ? 1 : size);
   if (const auto text = decoded(bytes, true); text && text->size() > size) std::abort();
   is_name_of_this_host(bytes, "host");
+  if (bearer_token(bytes).value_or("").size() > size || media_type(bytes).size() > size)
+    std::abort();
   if (!are_same_secret(bytes, bytes)) std::abort();
   if (are_same_secret(bytes, std::string(bytes) + "x")) std::abort();
   if (const auto at = parse_event_position(bytes); at && parse_event_position(to_text(*at)) != at) {

@@ -7,7 +7,9 @@ import os
 import pathlib
 import random
 import re
+import resource
 import select
+import signal
 import socket
 import subprocess
 import time
@@ -291,12 +293,13 @@ def test_who_may_ask(served):
     for path in ("http-token",):
         assert (c.state / path).stat().st_mode & 0o777 == 0o600
     assert not (c.state / "http-token.write").exists()
-    for token in ("", "x", web.token[:-1], web.token + "x", web.token[:-1] + "g", web.token.upper() + " ", "\xe9" * 16):
+    for token in ("", "x", web.token[:-1], web.token + "x", web.token[:-1] + "g", web.token.upper(), "\xe9" * 16):
         status, answer = web.ask("/jobs", token=token)
         assert status == 401 and answer["remedy"] and web.fields["WWW-Authenticate"] == "Bearer", token
     assert web.ask("/jobs", Authorization=web.token)[0] == 401
     assert web.ask("/jobs", Authorization=f"Basic {web.token}")[0] == 401
     assert web.ask(f"/jobs?token={web.token}", token="")[0] == 401
+    assert web.ask("/jobs", Authorization=f"bearer  {web.token} ")[0] == 200
     assert web.ask("/nothing", token="")[0] == 401  # nor does it say what there is
     assert web.ask("/jobs")[0] == 200
     for path in ("/", "/dashboard.js", "/dashboard.css", "/icon.svg"):
@@ -334,10 +337,14 @@ def test_who_may_ask(served):
     assert web.ask(f"/jobs/{job}/cancel", "POST")[0] == 403
     assert web.ask("/jobs", token=web.write_token)[0] == 200
     for path, body in ((f"/jobs/{job}/resize", {}), (f"/jobs/{job}/resize", {"nodes": "4"}), (f"/jobs/{job}/resize", [3]),
-                       ("/jobs", {"job": {"program": ["/bin/true"], "chdir": "/"}, "wait": True}), ("/jobs/99/cancel", None)):
+                       ("/jobs", {"job": {"program": ["/bin/true"], "chdir": "/"}, "wait": True})):
         status, answer = web.order(path, body)
         assert status in (400, 403) and answer["remedy"], (path, answer)
+    for path, body in (("/jobs/99/cancel", None), ("/jobs/99/resize", {"nodes": 1}), ("/jobs/99_1/hold", None)):
+        status, answer = web.order(path, body)
+        assert status == 404 and "there is no job 99" in answer["error"], (path, answer)
     assert web.ask(f"/jobs/{job}/resize", "POST", web.write_token, {"nodes": 1}, Content_Type="text/plain")[0] == 415
+    assert web.ask(f"/jobs/{job}/resize", "POST", web.write_token, {"nodes": "4"}, Content_Type="Application/JSON")[0] == 400
     assert web.order(f"/jobs/{job}/cancel")[0] == 200
     assert c.queue() == {}
     submit = {"job": {"program": ["/bin/true"], "chdir": str(c.folder)}}
@@ -408,6 +415,19 @@ def test_what_is_no_request_is_refused(served):
     assert web.raw(twice).count(b"HTTP/1.1 200 OK") == 3
     assert b"HTTP/1.1 200 OK" in web.raw(b"HEAD /api/v1/jobs HTTP/1.0\r\n" + auth + b"\r\n")
 
+    # Who waits for a word before it sends its body is given it; who sends it anyway needs none.
+    body = b'{"nodes": 1}'
+    post = (b"POST /api/v1/jobs/99/resize HTTP/1.1\r\n" + writes +
+            b"Connection: close, TE\r\nExpect: 100-continue\r\nContent-Length: 12\r\n\r\n")
+    with web.connect() as connection:
+        connection.sendall(post)
+        heard = connection.makefile("rb")
+        assert heard.readline() == b"HTTP/1.1 100 Continue\r\n" and heard.readline() == b"\r\n"
+        connection.sendall(body)
+        assert b"HTTP/1.1 404 " in heard.read()
+    assert web.status(post + body) == 404
+    assert web.status(post.replace(web.write_token.encode(), b"x")) == 401
+
     draws = random.Random(11)
     whole = get + auth + b"X: y\r\n\r\n"
     open_ones = []
@@ -450,6 +470,51 @@ def test_many_and_slow_ones_delay_nobody(served):
         stream.close()
     for connection in many + slow:
         connection.close()
+
+
+def test_there_is_room_for_who_waits(served):
+    """Who asks and goes makes room for others, however many; nobody is turned away without a word."""
+    c, web = served("2x1", "easy")
+    head = f" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {web.token}\r\n\r\n".encode()
+
+    def asks(path):
+        connection = web.connect()
+        connection.sendall(b"GET /api/v1/openapi.json" + head)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 200 and answer.read()  # it is known
+        connection.sendall(f"GET {ROOT}{path}".encode() + head)
+        return connection
+
+    os.kill(c.server.pid, signal.SIGSTOP)  # nothing is answered that the controller has to be asked for
+    try:
+        for job in range(1, 300):
+            asks(f"/jobs/{job}/why").close()
+        stay = [asks("/jobs") for _ in range(256)]
+        status, answer = web.ask("/openapi.json")
+        assert status == 503 and "connections" in answer["error"] and web.fields["Retry-After"]
+        stay.pop().close()
+        status, answer = web.ask("/openapi.json")
+        assert status == 200, answer
+    finally:
+        os.kill(c.server.pid, signal.SIGCONT)
+    for connection in stay:
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 200 or b"does not answer" in answer.read()
+        connection.close()
+    c.wait_for(lambda: web.ask("/jobs")[0] == 200, "the controller")
+
+
+def test_a_token_is_there_as_a_whole_or_not_at_all(tmp_path):
+    def is_almost_full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+
+    words = [PROGRAM, "http", "--state", tmp_path, "--listen", "127.0.0.1:0"]
+    refused = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
+                             preexec_fn=is_almost_full, restore_signals=False)  # SIGXFSZ stays ignored
+    assert refused.returncode == 2 and "no token can be written" in refused.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_events_go_on(served):
@@ -538,7 +603,6 @@ def test_who_does_not_read_is_dropped_and_goes_on_later(cluster):
     assert len(heard) > 6000
     # Of what comes to the slow one only so much waits, and not for ever.
     got = []
-    time.sleep(0.1)
     c.wait_for(lambda: is_closed(slow.connection), "the end of who does not read")
     while event := slow.next():
         got.append(event)
@@ -565,6 +629,13 @@ def test_what_answers_is_started_again(served):
         c.wait_for(lambda: c.log.read_text().count("what answers HTTP has ended (signal 9)") == times, "the word of it")
         assert web.ask("/jobs")[0] == 200  # who came meanwhile waited
     assert c.submit("/bin/true") == 1
+    # One that cannot start says why, and is started when it can.
+    (c.state / "http-token").chmod(0o644)
+    (its,) = [pid for pid in processes_with(f"CLUSTER_TEST_OF={c.folder}") if is_http(pid)]
+    os.kill(its, 9)
+    c.wait_for(lambda: "chmod 600" in c.log.read_text(), "the reason")
+    (c.state / "http-token").chmod(0o600)
+    assert web.ask("/jobs")[0] == 200
     c.stop()
     assert not any(map(is_http, processes_with(f"CLUSTER_TEST_OF={c.folder}")))
 
