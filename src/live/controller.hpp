@@ -132,8 +132,7 @@ class Controller {
   Time instant() const { return instant_.value(); }
   bool tell(const Event& event);
   void tell_policy(const Policy& policy);
-  PolicyProcess::Terms terms(const ServeSettings& settings,
-                             const Capabilities& capabilities) const;
+  PolicyProcess::Terms terms(const ServeSettings& settings, const Capabilities& capabilities) const;
   /// Of the policy, if it has one of its own.
   PolicyProcess* process() const { return process_of(*policy_); }
   std::optional<Json> policy_process() const;

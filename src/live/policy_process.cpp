@@ -728,7 +728,7 @@ std::optional<int> run_policy_process(int argc, char** argv, const Registry& reg
   }
   std::cout.flush();
   if (code == 0) end_group();  // the controller has gone
-  _exit(code);  // what a policy has begun is not waited for
+  _exit(code);                 // what a policy has begun is not waited for
 }
 
 }  // namespace ductile
