@@ -97,7 +97,6 @@ struct Teller {
                 {"name", its.booking.name},
                 {"nodelist", to_string(its.booking.nodes)}};
   }
-  Told operator()(const event::AtPoint&) const { return std::nullopt; }
 };
 
 Json told(const Decision& decision) {
