@@ -379,18 +379,6 @@ def test_users_have_no_file_of_theirs_run(cluster, tmp_path):
     assert "name one of ours" in done.stderr and not (tmp_path / "ran").exists()
 
 
-def test_it_hangs_in_an_answer(cluster, tmp_path):
-    c = served(cluster, tmp_path, MOODY, "Moody")
-    running = c.submit("-N", 4, "-t", 100, c.script("exec sleep 1000"))
-    c.wait_for_size(running, 4)
-    (tmp_path / "bad").write_text("hang() if 'policy-process' not in open('/proc/self/cmdline').read() else 0")
-    waits = c.submit("-N", 1, "-t", 1, "true")
-    assert f"it asks the policy python:{tmp_path}/mine.py:Moody" in c.run("predict", waits, code=1).stderr
-    c.run("cancel", running)
-    c.wait_for_end(running, waits)
-    assert account(c)["failures"] == 0
-
-
 def test_a_stranger_who_calls_it(tmp_path):
     done = subprocess.run([PROGRAM, "policy-process", "python:x.py:X"], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=PATIENCE)
