@@ -34,8 +34,9 @@ void Controller::ask_child(Client& client, BackgroundQueries::Work work,
     Json answer;
     if (text) answer = read(*text);
     if (!answer.is_object()) {
-      answer = {
-          {"ok", false}, {"code", 1}, {"error", "that took too long, or could not be found out"}};
+      std::string why = "that took too long, or could not be found out";
+      if (process()) why += "; it asks the policy " + settings_.policy;
+      answer = {{"ok", false}, {"code", 1}, {"error", why}};
     }
     asker.is_asking = false;
     has_requests_ = true;  // it may have asked more meanwhile
