@@ -109,7 +109,7 @@ void Controller::on_explain(Client& client, const Json& request) {
         answer["ok"] = true;
         const bool waits = jobs_.contains(id) && core_.job(id).status != Status::running;
         answer["queue_reason"] = waits ? Json(reason_of(id)) : Json();
-        if (const auto its = policy_process()) answer["policy_process"] = *its;
+        if (const auto process = policy_process()) answer["policy_process"] = *process;
         return answer;
       });
 }

@@ -257,9 +257,9 @@ def test_a_slice_of_each_page_comes_out_again(ductile, paper):
     experiment = tomllib.loads((ROOT / "experiments" / name).read_text())
     variant = experiment["variant"][0]
     its = [row for row in rows if row["experiment"] == name and row["variant"] == variant["name"]]
-    its = [row for row in its if not row["policy"].startswith("sd:base=") and row["policy"] not in ("slurm", "lend")]
+    its = [row for row in its if not row["policy"].startswith("sd:base=") and row["policy"] not in ("conservative", "slurm", "lend")]
     assert its
-    for row in its[:4]:
+    for row in its[:2]:
         runs = ductile.objects("simulate", *options_of(experiment, variant), "--policy", row["policy"], "--seeds",
                                row["seeds"], "--json", "--quiet")
         assert len(runs) >= 2
