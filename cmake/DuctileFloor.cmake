@@ -109,7 +109,7 @@ endfunction()
 # FAST                  see ductile_translate_fast; in release builds optimized a little only, by itself
 # src/NAME/*.cpp        library ductile_NAME, alias Ductile::NAME; an INTERFACE library while there are
 #                       only headers, or nothing yet; main.cpp is left to ductile_program()
-# src/NAME/*_test.cpp   one executable NAME_test, its cases found by ctest
+# src/NAME/*_test.cpp   one executable NAME_test, ctest's unit/NAME
 function(ductile_floor name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "FAST" "" "DEPENDS;LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
@@ -166,8 +166,8 @@ function(ductile_floor name)
   set_property(GLOBAL APPEND PROPERTY DUCTILE_FLOORS ${library})
 
   if(tests AND DUCTILE_BUILD_TESTS)
-    ductile_gtest(${name}_test SOURCES ${tests} LINK ${library} PREFIX "${name}/" LABEL unit
-                  TIMEOUT 120)
+    ductile_gtest(${name}_test SOURCES ${tests} LINK ${library} ENTRY unit/${name} LABEL unit
+                  TIMEOUT 1200)
     ductile_translate_fast(${name}_test)
     ductile_precompiled(${name}_test tests FAST)
   endif()
@@ -199,16 +199,16 @@ function(ductile_all_floors variable)
   set(${variable} ${floors} PARENT_SCOPE)
 endfunction()
 
-# ductile_gtest(NAME SOURCES file... LINK target... PREFIX prefix LABEL label TIMEOUT seconds)
+# ductile_gtest(NAME SOURCES file... LINK target... ENTRY name LABEL label TIMEOUT seconds)
 #
-# One GoogleTest executable. Its cases run in the source root and are named PREFIX + Suite.Case. The
+# One GoogleTest executable, which is one test of ctest's, by the name ENTRY: with sanitizers a process
+# of its own for each case takes longer to start than to run. It runs in the source root. The
 # definition DUCTILE_SOURCE_DIR is the source root, for runs by hand from elsewhere. Each process has
 # its own ::testing::TempDir().
 function(ductile_gtest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;LABEL;TIMEOUT" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ENTRY;LABEL;TIMEOUT" "SOURCES;LINK")
   find_package(GTest REQUIRED)
   find_package(rapidcheck REQUIRED)
-  include(GoogleTest)
   if(NOT TARGET ductile_test_main)
     add_library(ductile_test_main STATIC "${PROJECT_SOURCE_DIR}/tests/test_main.cpp")
     ductile_settings(ductile_test_main)
@@ -220,14 +220,8 @@ function(ductile_gtest name)
   target_compile_definitions(${name} PRIVATE DUCTILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LINK} rapidcheck ductile_test_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  gtest_discover_tests(
-    ${name}
-    TEST_PREFIX "${arg_PREFIX}"
-    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
-    NO_PRETTY_VALUES # of parameters without a printer: bytes, other ones in each run
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  add_test(NAME ${arg_ENTRY} COMMAND ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${arg_ENTRY} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} COST 150)
 endfunction()
 
 # ductile_link_everything(TARGET): all floors but the command line and the site's libslurm, and the helpers of tests/support

@@ -1,5 +1,5 @@
-// main() of all GoogleTest executables. ctest runs each case in a process of its own, some at the
-// same time: so each process gets a folder of its own as ::testing::TempDir(), gone at its end.
+// main() of all GoogleTest executables. Some run at the same time: so each process gets a folder of
+// its own as ::testing::TempDir(), gone at its end.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -191,7 +191,8 @@ class Player {
       while (Stopwatch::now() - begin < at) pause(begin + at);
       submit(job);
     }
-    while (ended_ < numbers_.size()) pause(Stopwatch::now() + kLook);
+    // Nothing else is due: it looks however long that takes.
+    while (ended_ < numbers_.size()) pause(Stopwatch::time_point::max());
     return numbers_;
   }
 

@@ -130,11 +130,13 @@ TEST(Process, BeginsWhileOthersGoOn) {
 // with a parent that has gone.
 TEST(Process, EndsWithAllThatItHasStarted) {
   adopt_orphans();
-  const Process process = start_process(
-      {"/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do i=$((i+1)); (setsid sleep 100 &); done"}, {},
-      {});
-  while (descendants({}).size() < 20) {
-  }
+  const Process process = start_process({"/bin/sh", "-c",
+                                         "i=0; while [ $i -lt 200 ]; do i=$((i+1)); (setsid sleep "
+                                         "100 &); [ $i != 20 ] || echo; done"},
+                                        {}, {});
+  set_blocking(process.out, true);
+  char twenty_live = 0;
+  ASSERT_EQ(read(process.out.get(), &twenty_live, 1), 1);
   const Killed killed = end_descendants();
   EXPECT_TRUE(killed.are_gone);
   EXPECT_GE(killed.count, 20u);

@@ -88,7 +88,7 @@ TEST(Summary, NamesItsFiguresInTheOrderOfFiles) {
   const auto note = [&](const char* name, auto&) { names.emplace_back(name); };
   visit_figures(s, note);
   visit_measurements(s, note);
-  EXPECT_EQ(names.size(), 59u);
+  EXPECT_EQ(names.size(), 60u);
   EXPECT_EQ(names.front(), "policy");
   EXPECT_EQ(names.back(), "peak_rss_bytes");
   EXPECT_THAT(names, testing::Contains("slowdown_of_means"));

@@ -13,14 +13,15 @@
 namespace ductile {
 namespace {
 
-const std::filesystem::path kPath = std::filesystem::path(testing::TempDir()) / "nodes.csv";
+// Not before main(), which makes the folder.
+std::filesystem::path csv() { return std::filesystem::path(testing::TempDir()) / "nodes.csv"; }
 
 std::string rows_of(const SimulationSettings& settings) {
-  std::filesystem::remove(kPath);
-  NodesCsv rows(kPath);
+  std::filesystem::remove(csv());
+  NodesCsv rows(csv());
   small_run(small_workload(), settings, {&rows});
   rows.commit();
-  std::ifstream file(kPath);
+  std::ifstream file(csv());
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
@@ -30,7 +31,7 @@ NodeEvent event(int at_s, std::uint32_t first, std::uint32_t last, Health health
 
 TEST(NodesCsv, OfAWholeMachineThereIsNone) {
   EXPECT_EQ(rows_of(small_settings()), "");
-  EXPECT_FALSE(std::filesystem::exists(kPath));
+  EXPECT_FALSE(std::filesystem::exists(csv()));
 }
 
 // Nodes 2 and 3 drain and go down one after the other; job 1 holds node 2 until 10.
@@ -41,7 +42,7 @@ TEST(NodesCsv, HasARowForAsLongAsNodesAreInAState) {
   EXPECT_EQ(rows_of(settings),
             "from,until,nodes,state,reservation\n"
             "1,4,3,draining,\n4,12,3,down,\n1,13,2,draining,\n");
-  const auto rows = read_nodes(kPath);
+  const auto rows = read_nodes(csv());
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[1].from, Time{whole_seconds(4)});
   EXPECT_EQ(rows[1].until, Time{whole_seconds(12)});
@@ -51,8 +52,8 @@ TEST(NodesCsv, HasARowForAsLongAsNodesAreInAState) {
 
 TEST(NodesCsv, OneThatIsDamagedIsRefused) {
   for (const char* const row : {"5,4,0-1,down,", "0,4,1-0,down,", "0,4,0-1"}) {
-    std::ofstream(kPath) << "from,until,nodes,state,reservation\n" << row << '\n';
-    EXPECT_THROW(read_nodes(kPath), InputError) << row;
+    std::ofstream(csv()) << "from,until,nodes,state,reservation\n" << row << '\n';
+    EXPECT_THROW(read_nodes(csv()), InputError) << row;
   }
 }
 

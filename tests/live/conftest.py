@@ -316,6 +316,8 @@ class Cluster:
     def end(self):
         """Nothing may be left."""
         try:
+            if self.server.poll() is None:
+                self.server.send_signal(signal.SIGCONT)  # of a test that failed while it stood still
             if self.server.poll() is None and self.queue():
                 self.wait_for(self.cancel_all, "the end of all")
             self.stop()

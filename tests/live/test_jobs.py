@@ -64,7 +64,7 @@ def test_a_refused_resize_is_tried_again_however_late_the_refusal_comes(cluster)
     c.wait_for_size(other, 1)
     c.wait_for_size(job, 1)
     (c.folder / "go").touch()
-    c.wait_for_text(c.log, "job 2: resize")
+    c.wait_for_text(c.state / "jobs" / str(job) / "log", "resizing from 1 to 2 processes")  # the order has arrived
     c.server.send_signal(signal.SIGSTOP)
     c.wait_for_text(c.state / "jobs" / str(job) / "report", "not now")
     c.server.send_signal(signal.SIGCONT)
@@ -175,13 +175,17 @@ def test_dbes_serves_evolving_jobs(cluster):
 
 def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     c = cluster("6x1", "dbes", "--fairness", "single,account:strict.single=0,own=yes")
-    evolving = ["-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5, "-A", "late",
-                "--", example("evolving", "mpich"), 1500, 50]
+    # It begins, and so it asks, when all others are there.
+    all_wait = c.folder / "all_wait"
+    evolving = ["-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5, "-A", "late", "--mpi", "mpich", "--", "/bin/sh",
+                "-c", f"until [ -e {all_wait} ]; do sleep 0.02; done; exec \"$0\" \"$@\"",
+                example("evolving", "mpich"), 1500, 50]
     rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
     c.wait_for_size(rigid, 1)
     job = c.submit_patient(230, *evolving)
     # It could start when the rigid job ends if the other one did not grow.
     waits = c.submit("-N", 5, "-t", 1, "-A", "strict", c.folder / "script.sh")
+    all_wait.touch()
     c.wait_for(lambda: c.denials("fairness") == 2, "two denials")
     (c.folder / "go").touch()
     c.wait_for_end(rigid)
@@ -196,10 +200,12 @@ def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     c.kill()
     c.start()
     (c.folder / "go").unlink()
+    all_wait.unlink()
     rigid = c.submit("-N", 1, "-t", 4, c.folder / "script.sh")
     c.wait_for_size(rigid, 1)
     job = c.submit_patient(230, *evolving)
     waits = c.submit("-N", 5, "-t", 1, "-A", "other", c.folder / "script.sh")
+    all_wait.touch()
     assert c.queue()[waits]["account"] == "other"
     c.end_after(job, "goes on with 5 processes")
     (c.folder / "go").touch()

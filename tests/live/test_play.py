@@ -2,7 +2,10 @@
 
 import json
 import signal
+import socketserver
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -23,7 +26,7 @@ def write_log(folder, jobs, beside=""):
 
 
 def play(c, *words, code=0):
-    done = c.run("workload", "play", *words, "--extra-time", 300, "--json", code=code, timeout=5 * PATIENCE)
+    done = c.run("workload", "play", *words, "--extra-time", 300, "--json", code=code, timeout=3 * PATIENCE)
     return json.loads(done.stdout)
 
 
@@ -82,6 +85,29 @@ def test_an_evolving_job_asks_as_the_simulated_one(cluster):
         assert [each["nodes"] for each in course["sizes"]] == [2, 4, 2]
         assert came[which]["resizes"] == 2
     assert work_of(came["jobs"][0]["live"]) >= 26
+
+
+def test_follows_a_controller_that_takes_its_time(cluster):
+    """Every answer comes later than the next look would be due."""
+    c = cluster("4x1", "easy")
+    slow = str(c.folder / "slow")
+
+    class Slowly(socketserver.StreamRequestHandler):
+        def handle(self):
+            request = json.loads(self.rfile.readline())
+            time.sleep(0.3)
+            self.wfile.write(json.dumps(c.ask(request)).encode() + b"\n")
+
+    with socketserver.ThreadingUnixStreamServer(slow, Slowly) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            done = subprocess.run([PROGRAM, "workload", "play", write_log(c.folder, [(1, 0, 1, 1, "")]), "--json"],
+                                  env={**c.environment, "DUCTILE_SOCKET": slow}, capture_output=True, text=True,
+                                  timeout=PATIENCE)
+        finally:
+            server.shutdown()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [job["live"]["state"] for job in json.loads(done.stdout)["jobs"]] == ["COMPLETED"]
 
 
 def test_the_order_is_that_of_the_simulator(cluster):
