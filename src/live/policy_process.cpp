@@ -31,31 +31,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kPolicyProcess = "policy-process";  // the first word of its call
-constexpr auto kToLoad = 60s;                             // while another one decides
-constexpr auto kToEnd = 2s;                               // after a signal
-constexpr auto kShortestBreak = 1s, kLongestBreak = 60s;  // before it is started anew
-constexpr auto kOftenEnough = 50ms;                       // is it looked whether it has ended
-constexpr std::size_t kLongestPolicyAnswer = std::size_t{64} << 20;
+constexpr const char* kPolicyProcess = "policy-process";   // the first word of its call
+constexpr auto kToLoad = 60s;                              // while another one decides
+constexpr auto kToEnd = 2s;                                // after a signal
+constexpr auto kOftenEnough = 50ms;                        // is it looked whether it has ended
 constexpr std::size_t kMostOutput = std::size_t{4} << 20;  // that is read at once
 constexpr std::size_t kLongestSaid = 500;                  // bytes of a line in the log
 constexpr std::size_t kLastSaid = 40;                      // lines
-constexpr std::string_view kNonsense = "nonsense";         // for what is no answer
 constexpr const char* kSaysNothing = "it says what is nothing";
 
 /// The controller dies: this signal comes, and ends the process with all that it has started.
 int controller_died() { return SIGRTMAX - 1; }
-
-/// What follows the first line is as long as that says.
-std::string with_size(std::string_view first, std::string_view text) {
-  return fmt::format("{} {}\n{}", first, text.size(), text);
-}
-
-/// "failed PASS BYTES", "calls PASS BYTES", and so many bytes; "ready TRAITS" is a line alone. When
-/// it is loaded the pass is 0.
-std::string answer_of(std::string_view word, std::uint64_t pass, std::string_view text) {
-  return with_size(fmt::format("{} {}", word, pass), text);
-}
 
 rlimit data_limit(std::uint64_t memory) {
   rlimit limit{};
@@ -238,11 +224,8 @@ void PolicyProcess::failed(const std::string& why, const std::string& more) {
   account_.when_s =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const auto now = Steady::now();
-  // One that fails again and again costs less and less.
-  pause_ = now - started_ > 10 * pause_ ? Steady::duration(kShortestBreak)
-                                        : std::min<Steady::duration>(2 * pause_, kLongestBreak);
-  pause_ = std::max<Steady::duration>(pause_, kShortestBreak);
-  restart_ = now + pause_;
+  const auto pause = restarts_.after(now - started_);
+  restart_ = now + pause;
   spdlog::error("the policy {}: {}", policy_, account_.why);
   std::string_view rest = more;
   for (std::size_t lines = 0; !rest.empty() && lines < kLastSaid; ++lines) {
@@ -250,7 +233,7 @@ void PolicyProcess::failed(const std::string& why, const std::string& more) {
   }
   spdlog::error("the policy {}: {} decides until it is started anew, in {} s", policy_,
                 terms_.fallback ? terms_.fallback->traits.settings : "nobody",
-                std::chrono::duration_cast<std::chrono::seconds>(pause_).count());
+                std::chrono::duration_cast<std::chrono::seconds>(pause).count());
 }
 
 /// Sends as much as is possible at once. False: the other end is closed.
@@ -328,27 +311,12 @@ void PolicyProcess::say_output(bool is_all) {
   }
 }
 
-/// A whole one, if it has come: without what follows it there is none.
-std::optional<std::string_view> PolicyProcess::answer() const {
-  const auto end = come_.find('\n');
-  if (end == std::string::npos) return std::nullopt;
-  const std::string_view all = come_;
-  std::string_view first = all.substr(0, end);
-  const std::string_view word = next_part(first, ' ');
-  if (word == "ready") return all.substr(0, end);
-  if (parse_number<std::uint64_t>(next_part(first, ' ')) != asked_) return kNonsense;
-  const auto size = parse_number<std::size_t>(first);
-  if (!size || *size > kLongestPolicyAnswer) return kNonsense;
-  if (all.size() - end - 1 < *size) return std::nullopt;
-  return all.substr(0, end + 1 + *size);
-}
-
 /// Until an answer has come: then nothing; else why there is none.
 std::optional<std::string> PolicyProcess::exchange_until(Steady::time_point deadline) {
   while (true) {
     const bool is_there = flush() && receive();
     read_output();
-    if (answer()) return std::nullopt;
+    if (first_policy_answer(come_, asked_)) return std::nullopt;
     if (come_.size() > kLongestPolicyAnswer) return "it decides more than can be";
     if (!is_there) return by_end("its process closed its connection");
     if (const auto how = end_within({})) return by_end(*how);
@@ -373,7 +341,7 @@ Traits PolicyProcess::begin() {
     throw InputError({.field = "policy " + policy_}, *why,
                      "look at what it does when it is loaded");
   }
-  if (auto why = take_ready(*answer())) {
+  if (auto why = take_ready(*first_policy_answer(come_, asked_))) {
     kill_it();
     throw InputError(*why, "");
   }
@@ -388,22 +356,17 @@ void PolicyProcess::begin_later(const Traits& traits, const std::string& why) {
 }
 
 /// Of one that is loaded; why it may not decide.
-std::optional<std::string> PolicyProcess::take_ready(std::string_view its) {
-  std::string_view rest = its;
-  const std::string_view word = next_part(rest, ' ');
-  if (word == "failed") {
-    next_part(rest, '\n');
-    return std::string(rest);
-  }
-  if (word != "ready") return kSaysNothing;
+std::optional<std::string> PolicyProcess::take_ready(const PolicyAnswer& its) {
+  if (its.kind == PolicyAnswer::Kind::failed) return its.text;
+  if (its.kind != PolicyAnswer::Kind::ready) return kSaysNothing;
   try {
-    const Traits traits = traits_from_record(rest);
+    const Traits traits = traits_from_record(its.text);
     if (traits_.value_or(traits) != traits) return "its file has changed: send SIGHUP";
     traits_ = traits;
   } catch (const RecordError& error) {
     return fmt::format("{}: {}: {}", kSaysNothing, error.field(), error.what());
   }
-  come_.erase(0, its.size() + 1);
+  come_.erase(0, its.size);
   phase_ = Phase::loaded;
   return std::nullopt;
 }
@@ -412,7 +375,7 @@ std::optional<std::string> PolicyProcess::take_ready(std::string_view its) {
 void PolicyProcess::take_loading() {
   if (phase_ != Phase::loading) return;
   const bool is_there = receive();
-  if (const auto its = answer()) {
+  if (const auto its = first_policy_answer(come_, asked_)) {
     const auto why = take_ready(*its);
     if (!why) return spdlog::info("the policy {} is there again", policy_);
     std::string_view rest = *why;
@@ -485,12 +448,10 @@ void PolicyProcess::decide(Pass& pass) {
     failed(*why);
     return fall_back(pass);
   }
-  const std::string whole(*answer());
-  come_.erase(0, whole.size());
-  std::string_view rest = whole;
-  const std::string_view word = next_part(rest, ' ');
-  next_part(rest, '\n');
-  if (word == "failed") {
+  const PolicyAnswer its = *first_policy_answer(come_, asked_);
+  come_.erase(0, its.size);
+  if (its.kind == PolicyAnswer::Kind::failed) {
+    std::string_view rest = its.text;
     const std::string first(next_part(rest, '\n'));
     failed(first, std::string(rest));
     return fall_back(pass);
@@ -498,8 +459,10 @@ void PolicyProcess::decide(Pass& pass) {
   // Nothing is done before all could be read.
   std::vector<PenCall> calls;
   try {
-    if (word != "calls") throw RecordError("answer", "this is none to this pass");
-    while (!rest.empty()) calls.push_back(pen_call_from_record(next_part(rest, '\n')));
+    if (its.kind != PolicyAnswer::Kind::calls) {
+      throw RecordError("answer", "this is none to this pass");
+    }
+    calls = calls_in(its.text);
   } catch (const RecordError& error) {
     failed(fmt::format("{}: {}: {}", kSaysNothing, error.field(), error.what()));
     return fall_back(pass);
@@ -661,7 +624,7 @@ int serve_policy(const std::string& settings, const Registry& registry, const De
   try {
     policy = registry.make(settings);
   } catch (const std::exception& error) {
-    send_all(socket, answer_of("failed", 0, error.what()));
+    send_all(socket, to_policy_answer("failed", 0, error.what()));
     return 1;
   }
   if (!send_all(socket, "ready " + to_record(policy->traits) + "\n")) return 1;
@@ -690,9 +653,9 @@ int serve_policy(const std::string& settings, const Registry& registry, const De
       try {
         core.value().close(now, *policy, true);
         for (const PenCall& call : core->pen_calls()) answer += to_record(call) + '\n';
-        answer = answer_of("calls", asked, answer);
+        answer = to_policy_answer("calls", asked, answer);
       } catch (const std::exception& error) {
-        answer = answer_of("failed", asked, error.what());
+        answer = to_policy_answer("failed", asked, error.what());
       }
       if (getpid() != self) _exit(0);  // the policy has forked, and this is the other one
       if (!send_all(socket, answer)) break;

@@ -21,6 +21,8 @@
 #include "job/allowance.hpp"
 #include "job/poller.hpp"
 #include "job/socket.hpp"
+#include "live/policy_messages.hpp"
+#include "live/restarts.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/policy.hpp"
@@ -101,8 +103,7 @@ class PolicyProcess {
   bool receive();
   void read_output();
   void say_output(bool is_all);
-  std::optional<std::string_view> answer() const;
-  std::optional<std::string> take_ready(std::string_view its);
+  std::optional<std::string> take_ready(const PolicyAnswer& its);
   void take_loading();
   void fall_back(Pass& pass);
   static Steady::duration steady(Duration time) {
@@ -127,7 +128,8 @@ class PolicyProcess {
   Allowance lines_{50, std::chrono::milliseconds(100)};
   std::uint64_t left_out_ = 0;
   Steady::time_point started_{}, restart_{};
-  Steady::duration pause_{};
+  // One that fails again and again costs less and less.
+  Restarts restarts_{std::chrono::seconds(1), std::chrono::seconds(60), std::chrono::minutes(1)};
 };
 
 /// Makes a policy; one from outside in a process of its own. If that cannot be made, and had the
