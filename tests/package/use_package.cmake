@@ -21,7 +21,7 @@ if(way STREQUAL "installed")
   # The installed archives carry the sanitizers of this build: the program must link them, too.
   list(APPEND options "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_FLAGS=${flags}")
 else()
-  list(APPEND options "-DDUCTILE_SOURCE=${source}" -DDUCTILE_PRECOMPILED_HEADERS=ON)
+  list(APPEND options "-DDUCTILE_SOURCE=${source}" -DDUCTILE_PRECOMPILED_HEADERS=ON -DDUCTILE_UNITY=ON)
 endif()
 
 run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${work}/build" ${options})
