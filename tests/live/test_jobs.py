@@ -64,7 +64,7 @@ def test_a_refused_resize_is_tried_again_however_late_the_refusal_comes(cluster)
     c.wait_for_size(other, 1)
     c.wait_for_size(job, 1)
     (c.folder / "go").touch()
-    c.wait_for_text(c.state / "jobs" / str(job) / "log", "resizing from 1 to 2 processes")  # the order has arrived
+    c.wait_for(lambda: json.loads(c.status_of(job))["phase"] != "running", "the order")
     c.server.send_signal(signal.SIGSTOP)
     c.wait_for_text(c.state / "jobs" / str(job) / "report", "not now")
     c.server.send_signal(signal.SIGCONT)
