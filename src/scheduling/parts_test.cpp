@@ -168,23 +168,6 @@ TEST_F(Shared, SpareCoresAreOfferedAgain) {
   EXPECT_EQ(stage.job(a).doing, Doing::resizing);
 }
 
-TEST_F(Shared, ACutLeavesFewerCoresThanItsVictimHas) {
-  share();
-  EXPECT_TRUE(stage.resized(a) && stage.resized(b));
-  stage.close();
-  stage.at(20);
-  EXPECT_TRUE(stage.ended(guest));
-  stage.close();
-  // It does not take back what the guest had, for now.
-  EXPECT_TRUE(stage.resized(a, {2, of_a, part(of_a, 5)}, at_s(25)));
-  const JobId next = stage.submit(malleable({1, 4}, 2));
-  stage.pass([&](Pass& p) {
-    EXPECT_FALSE(share(p, {{a, 2, cores(6)}}, inside(next, of_a)));
-    EXPECT_FALSE(share(p, {{a, 2, cores(5)}}, inside(next, of_a)));
-    EXPECT_TRUE(share(p, {{a, 2, cores(4)}}, inside(next, of_a)));
-  });
-}
-
 TEST_F(Shared, WhoseMateEndsHasItsNodeWithAllCores) {
   share();
   EXPECT_TRUE(stage.ended(a));  // before it answered
