@@ -188,7 +188,7 @@ class MatrixRun {
     };
     Summary summary =
         process ? process->run(number, tell_here, stop) : simulated(number, tell_here, stop);
-    summary.run = identity(number);
+    if (process) summary.run = identity(number);
     deliver(number, kept(number, std::move(summary)));
   }
 

@@ -156,9 +156,10 @@ Summary RunProcess::run(std::size_t number, const Tell& tell, const std::atomic<
     const std::string_view word = next_part(rest, ' ');
     if (word == kDone) return parse_summaries(rest, "what a run came to").at(0).summary;
     if (word != kAt) throw_again(word, Json::parse(rest).get<std::string>());
-    const auto next = [&] { return parse_number<std::uint64_t>(next_part(rest, ' ')).value_or(0); };
-    const std::uint64_t jobs_over = next(), jobs = next();
-    tell(jobs_over, jobs, Time{Duration{static_cast<std::int64_t>(next())}});
+    const auto next = [&] { return parse_number<std::int64_t>(next_part(rest, ' ')).value_or(0); };
+    const auto jobs_over = static_cast<std::uint64_t>(next());
+    const auto jobs = static_cast<std::uint64_t>(next());
+    tell(jobs_over, jobs, Time{Duration{next()}});
   }
   fail();
 }

@@ -398,7 +398,7 @@ def test_what_was_possible_stands(cluster, tmp_path):
     c.wait_for_size(first, 4)
     large, small = (c.submit("-N", nodes, "-t", 100, sleeps) for nodes in (4, 1))
     c.wait_for(lambda: c.queue()[small]["state"] == "PENDING", "that it waits")
-    start = "start 2 - - - 1 1 in-order - 0 0"  # the small one
+    start = "start 2 - - - 1 1 in-order - 0 0 0 0 0"  # the small one
     (tmp_path / "bad").write_text(f"""
 self.before = getattr(self, "before", self.passes - 1)
 if view.idle == 4:
