@@ -87,13 +87,14 @@ class Turns:
         view.start_and_backfill()
         pathlib.Path(__file__).with_name(f"pid-{os.getpid()}").touch()
         if os.environ.get("BAD"):
-            exec(os.environ["BAD"])
+            exec(compile(os.environ["BAD"], __file__, "exec"))
 """
 
 
 def test_runs_go_to_processes(program, tmp_path):
     (tmp_path / "turns.py").write_text(TURNS)
-    policies = ["--policy", f"python:{tmp_path}/turns.py:Turns", "--policy", "easy"]
+    policies = ["--policy", f"python:{tmp_path}/turns.py:Turns", "--policy",
+                f"python:{tmp_path}/turns.py:Turns,order=sjf", "--policy", "easy"]
     printed, files = [], []
     for threads in ("1", "3"):
         out = tmp_path / threads
@@ -101,12 +102,12 @@ def test_runs_go_to_processes(program, tmp_path):
         printed.append(figures(done))
         files.append({str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*")
                       if path.is_file() and path.name not in ("summary.json", "results.db")})
-    assert printed[0] == printed[1] and files[0] == files[1] and len(files[0]) > 6 * 7
-    assert len(list(tmp_path.glob("pid-*"))) == 1 + 3
+    assert printed[0] == printed[1] and files[0] == files[1] and len(files[0]) > 9 * 7
+    assert 1 + 1 < len(list(tmp_path.glob("pid-*"))) <= 1 + 3  # who is late finds nothing left to do
 
 
 @pytest.mark.parametrize("body, code, words", [
-    ("raise RuntimeError('no mood')", 2, r"turns.py:10: policy Turns: .* it raised RuntimeError: no mood(.|\n)*Traceback"),
+    ("raise RuntimeError('no mood')", 2, r"turns.py:1: policy Turns: .* it raised RuntimeError: no mood; mend it there\nTraceback"),
     ("os._exit(7)", 1, "the process of a run has ended with exit code 7"),
     ("os.kill(os.getpid(), 11)", 1, "the process of a run was ended by signal 11"),
 ])
