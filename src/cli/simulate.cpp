@@ -905,6 +905,9 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   };
   matrix.seeds = options.seeds;
   matrix.threads = options.threads;
+  // Python decides for one run at a time.
+  matrix.in_processes = std::ranges::any_of(
+      options.policies, [&](const std::string& policy) { return registry.find_outside(policy); });
   matrix.out = options.out;
   matrix.only_results = session.is_for_page;
   matrix.settings = options.settings;

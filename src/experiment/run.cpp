@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <exception>
 #include <iterator>
 #include <map>
@@ -18,6 +19,7 @@
 #include <sys/resource.h>
 
 #include "base/error.hpp"
+#include "experiment/run_process.hpp"
 #include "report/output_file.hpp"
 #include "report/run_folder.hpp"
 #include "report/text.hpp"
@@ -104,10 +106,25 @@ class MatrixRun {
       deliver_ready();
     }
     {
-      const std::size_t threads = std::min<std::size_t>(matrix_.threads, runs_);
+      const std::size_t threads =
+          std::min<std::size_t>(matrix_.threads, runs_ - progress_.runs_there);
+      std::deque<RunProcess> processes;  // before there are threads
+      for (std::size_t i = 0; matrix_.in_processes && threads > 1 && i < threads; ++i) {
+        processes.emplace_back([this](std::size_t number, const auto& tell, const auto& stop) {
+          release_inputs_before(number);
+          Summary summary = simulated(number, tell, &stop);
+          summary.run.clear();  // known here, too
+          return summary;
+        });
+      }
+      const auto process_of = [&](std::size_t worker) {
+        return processes.empty() ? nullptr : &processes[worker];
+      };
       std::vector<std::jthread> workers;
-      for (std::size_t i = 1; i < threads; ++i) workers.emplace_back([this] { work(); });
-      work();
+      for (std::size_t i = 1; i < threads; ++i) {
+        workers.emplace_back([this, process = process_of(i)] { work(process); });
+      }
+      work(process_of(0));
     }
     if (error_) std::rethrow_exception(error_);
     for (; delivered_ < runs_; ++delivered_) deliver_ready();  // without what did not begin
@@ -120,10 +137,10 @@ class MatrixRun {
   bool has_files() const { return !matrix_.out.empty() && !matrix_.only_results; }
 
   // What a worker does: the next run, until there is none.
-  void work() {
+  void work(RunProcess* process) {
     while (const auto number = next()) {
       try {
-        one(*number);
+        one(*number, process);
       } catch (...) {
         const std::scoped_lock lock(mutex_);
         if (!error_ || *number < failed_) {
@@ -157,7 +174,27 @@ class MatrixRun {
     if (--shared.runs_left == 0) shared.input.reset();
   }
 
-  void one(std::size_t number) {
+  // In a process that does some of the runs, in their order.
+  void release_inputs_before(std::size_t number) {
+    for (std::size_t row = 0; row < number / matrix_.policies.size(); ++row) {
+      inputs_[row].input.reset();
+    }
+  }
+
+  void one(std::size_t number, RunProcess* process) {
+    const std::atomic<bool>* const stop = matrix_.settings.stop;
+    const auto tell_here = [&](std::uint64_t jobs_over, std::uint64_t jobs, Time now) {
+      tell(number, jobs_over, jobs, now);
+    };
+    Summary summary =
+        process ? process->run(number, tell_here, stop) : simulated(number, tell_here, stop);
+    if (process) summary.run = identity(number);
+    deliver(number, kept(number, std::move(summary)));
+  }
+
+  // Runs it and writes its files.
+  Summary simulated(std::size_t number, const RunProcess::Tell& tell,
+                    const std::atomic<bool>* stop) {
     const std::size_t row = number / matrix_.policies.size();
     SharedInput& shared = inputs_[row];
     std::call_once(shared.once, [&] { shared.input = matrix_.input(matrix_.seeds[row]); });
@@ -167,12 +204,13 @@ class MatrixRun {
     const Workload& workload = ordered ? *ordered : *shared.input->workload;
 
     SimulationSettings settings = matrix_.settings;
+    settings.stop = stop;
     settings.policy = matrix_.policies[number % matrix_.policies.size()];
     settings.rules.seed = matrix_.seeds[row];
     settings.node_events = shared.input->node_events;
     settings.orders = shared.input->orders;
     settings.progress = [&](std::uint64_t jobs_over, Time now) {
-      tell(number, jobs_over, workload.jobs.size(), now);
+      tell(jobs_over, workload.jobs.size(), now);
     };
 
     const auto begin = Stopwatch::now();
@@ -196,8 +234,8 @@ class MatrixRun {
     summary.look_ahead_seconds = to_microseconds(counts.look_ahead_seconds);
     summary.peak_rss_bytes = peak_rss_bytes();
     if (folder) folder->write_summary(summary);
-    tell(number, counts.jobs_over, workload.jobs.size(), counts.last_end);
-    deliver(number, kept(number, std::move(summary)));
+    tell(counts.jobs_over, workload.jobs.size(), counts.last_end);
+    return summary;
   }
 
   // Keeps what a run came to; what is left of it to be held.

@@ -89,6 +89,41 @@ TEST(RunMatrix, AnyNumberOfThreadsGivesTheSameBytes) {
   }
 }
 
+TEST(RunMatrix, ProcessesGiveTheSameBytes) {
+  Matrix matrix = generated_matrix();
+  matrix.threads = 2;
+  const fs::path base = fs::path(testing::TempDir()) / "processes";
+  fs::remove_all(base);
+  matrix.out = base / "threads";
+  const auto in_threads = results_of(matrix);
+  matrix.in_processes = true;
+  matrix.out = base / "processes";
+  Progress last;
+  matrix.progress = [&](const Progress& progress) { last = progress; };
+  EXPECT_EQ(results_of(matrix), in_threads);
+  EXPECT_EQ(last.jobs_over, 1200u);
+
+  auto threads = files_of(base / "threads"), processes = files_of(base / "processes");
+  EXPECT_EQ(threads.size(), processes.size());
+  for (auto& [name, text] : threads) {
+    if (fs::path(name).filename() == "summary.json") continue;
+    EXPECT_EQ(processes[name], text) << name;
+  }
+}
+
+TEST(RunMatrix, AnErrorInAProcessIsThrownHere) {
+  Matrix matrix = generated_matrix();
+  matrix.threads = 2;
+  matrix.in_processes = true;
+  matrix.input = [](std::uint64_t) -> Input { throw InputError("a seed is bad", "leave it\nout"); };
+  try {
+    results_of(matrix);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "a seed is bad; leave it\nout");
+  }
+}
+
 TEST(RunMatrix, AnInputIsMadeOnceForEachSeed) {
   Matrix matrix = generated_matrix();
   matrix.threads = 4;

@@ -42,12 +42,12 @@ bool BackgroundQueries::add(uid_t user, Work work, Done done, Terms terms) {
   query.work = std::move(work);
   query.done = std::move(done);
   query.terms = terms;
+  query.deadline = Steady::now() + terms.patience;
   waiting_.push_back(std::move(query));
   return true;
 }
 
 void BackgroundQueries::start(Query& query) {
-  query.deadline = Steady::now() + query.terms.patience;
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
   query.pipe = Descriptor(ends[0]);

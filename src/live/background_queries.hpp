@@ -33,7 +33,7 @@ class BackgroundQueries {
   ~BackgroundQueries();
 
   struct Terms {
-    std::chrono::seconds patience{30};  // then it is killed
+    std::chrono::seconds patience{30};  // since it was added; then it is killed
     bool with_failures = false;         // what it wrote counts whatever its exit code is
   };
   /// As soon as few enough are under way. False if this user has too many: nothing was done.

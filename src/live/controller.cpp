@@ -35,9 +35,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Nobody is answered while a policy in a process of its own is loaded again: not longer than this.
-constexpr std::chrono::seconds kToLoadAgain{20};
-
 /// While a job waits for a time of people's clock, that clock is looked at so often.
 constexpr Duration kLookAtWall = whole_seconds(1);
 
@@ -1229,6 +1226,7 @@ Duration Controller::until_next() const {
   };
   at(queries_.next());
   if (process()) at(process()->next());
+  if (next_) at(process_of(*next_->in_making)->next());
   if (http_) at(http_->next());
   return next <= now ? Duration{} : std::min(longest, next - now);
 }
@@ -1347,79 +1345,102 @@ void Controller::on_signal() {
   while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGTERM || signal == SIGINT) is_ended_ = true;
-    if (signal == SIGHUP) reload();
+    if (signal == SIGHUP) is_to_reload_ = true;
   }
 }
 
-/// Other settings, if they are right as a whole; else those there are stay.
+/// Takes up other settings, if they are right as a whole; else those there are stay. While a policy
+/// of theirs is loaded by its process, all goes on as it was.
 void Controller::reload() {
   try {
-    ServeSettings next = reload_();
-    // As it was called: after an upgrade the file of this process has another name, or none.
-    next.program = settings_.program;
-    const Platform& had = settings_.platform;
-    if (next.platform != had || next.state != settings_.state || next.socket != settings_.socket ||
-        next.fairness != settings_.fairness || next.placement != settings_.placement ||
-        next.cgroups != settings_.cgroups || next.metrics != settings_.metrics ||
-        next.listen != settings_.listen || next.munge_socket != settings_.munge_socket ||
-        next.http != settings_.http || next.http_token != settings_.http_token ||
-        next.http_write != settings_.http_write ||
-        next.max_processes_per_node != settings_.max_processes_per_node) {
-      throw InputError(
-          "nodes, fairness, placement, state, socket, metrics, listen, munge_socket, http, "
-          "http_token, "
-          "http_write, cgroups and max_processes_per_node stay while it serves",
-          "end it, and start it again");
-    }
-    check_power_from(next.power_from);
-    if (next.power_cap) check_power_cap(*next.power_cap, next.platform);
-    if (next.corridor) check_corridor(*next.corridor, next.platform);
-    // The file of a policy in a process of its own is read again.
-    PolicyProcess::Terms terms = this->terms(next, core_.state().capabilities);
-    terms.to_load = kToLoadAgain;
-    std::shared_ptr<const Policy> policy;
-    if (next.policy != settings_.policy) {
-      policy = make_elsewhere(registry_, next.policy, terms);
-    } else if (process()) {
-      try {
-        policy = make_elsewhere(registry_, next.policy, terms);
-      } catch (const InputError& error) {
-        spdlog::error("the policy stays as it was: {}", error.what());
-        process()->configure(terms);
-      }
-    }
-    if (policy) {
-      const std::string lacked = core_.lacks();
-      if (process() && process_of(*policy)) process_of(*policy)->succeed(*process());
-      auto rules = ruling(policy, core_.traits());  // a member of the next one goes on
-      // From here on the next one hears of all.
-      std::swap(policy_, policy);
-      std::swap(ruling_, rules);
-      try {
-        if (core_.traits() != ruling_->traits) tell_policy(*ruling_);
-      } catch (const InputError&) {
-        std::swap(policy_, policy);
-        std::swap(ruling_, rules);
-        throw;
-      }
-      look_aheads_ = {};
-      choice_.reset();
-      say_what_it_lacks(lacked);
-    }
-    settings_ = next;
-    take_power_cap();
-    take_corridor();
-    tell_power();  // this policy may keep a corridor, and the one before did not
-    if (const std::string it = power_cap_warning(); !it.empty()) spdlog::warn(it);
-    jobs_.must_judge();
-    judge_all_fits();
-    world_.configure(world_settings_of(settings_, policy_->wants));
-    spdlog::info("the settings were read again; the policy is {}", settings_.policy);
+    if (std::exchange(is_to_reload_, false)) next_ = settings_read_again();
+    if (next_ && is_made(*next_)) take_up(*std::exchange(next_, std::nullopt));
   } catch (const InputError& error) {
+    next_.reset();
     spdlog::error("the settings stay as they are: {}", error.what());
   } catch (const std::system_error& error) {
+    next_.reset();
     spdlog::error("the settings stay as they are: {}", error.what());
   }
+}
+
+Controller::NextSettings Controller::settings_read_again() const {
+  ServeSettings next = reload_();
+  // As it was called: after an upgrade the file of this process has another name, or none.
+  next.program = settings_.program;
+  const Platform& had = settings_.platform;
+  if (next.platform != had || next.state != settings_.state || next.socket != settings_.socket ||
+      next.fairness != settings_.fairness || next.placement != settings_.placement ||
+      next.cgroups != settings_.cgroups || next.metrics != settings_.metrics ||
+      next.listen != settings_.listen || next.munge_socket != settings_.munge_socket ||
+      next.http != settings_.http || next.http_token != settings_.http_token ||
+      next.http_write != settings_.http_write ||
+      next.max_processes_per_node != settings_.max_processes_per_node) {
+    throw InputError(
+        "nodes, fairness, placement, state, socket, metrics, listen, munge_socket, http, "
+        "http_token, "
+        "http_write, cgroups and max_processes_per_node stay while it serves",
+        "end it, and start it again");
+  }
+  check_power_from(next.power_from);
+  if (next.power_cap) check_power_cap(*next.power_cap, next.platform);
+  if (next.corridor) check_corridor(*next.corridor, next.platform);
+  const PolicyProcess::Terms terms = this->terms(next, core_.state().capabilities);
+  std::shared_ptr<const Policy> policy;
+  std::shared_ptr<Policy> in_making;
+  if (registry_.find_outside(next.policy)) {  // its file is read again
+    in_making = begin_elsewhere(registry_, next.policy, terms);
+    spdlog::info("the policy {} is loaded; {} decides until it is there", next.policy,
+                 settings_.policy);
+  } else if (next.policy != settings_.policy) {
+    policy = make_elsewhere(registry_, next.policy, terms);
+  }
+  return {std::move(next), std::move(policy), std::move(in_making)};
+}
+
+/// Is its policy there? One that cannot be loaded again stays as it was.
+bool Controller::is_made(NextSettings& next) {
+  if (!next.in_making) return true;
+  try {
+    if (!ductile::is_made(*next.in_making, {})) return false;
+    next.policy = std::move(next.in_making);
+  } catch (const InputError& error) {
+    if (next.settings.policy != settings_.policy) throw;
+    next.in_making.reset();
+    spdlog::error("the policy stays as it was: {}", error.what());
+    process()->configure(terms(next.settings, core_.state().capabilities));
+  }
+  return true;
+}
+
+void Controller::take_up(NextSettings next) {
+  if (std::shared_ptr<const Policy> policy = std::move(next.policy)) {
+    const std::string lacked = core_.lacks();
+    if (process() && process_of(*policy)) process_of(*policy)->succeed(*process());
+    auto rules = ruling(policy, core_.traits());  // a member of the next one goes on
+    // From here on the next one hears of all.
+    std::swap(policy_, policy);
+    std::swap(ruling_, rules);
+    try {
+      if (core_.traits() != ruling_->traits) tell_policy(*ruling_);
+    } catch (const InputError&) {
+      std::swap(policy_, policy);
+      std::swap(ruling_, rules);
+      throw;
+    }
+    look_aheads_ = {};
+    choice_.reset();
+    say_what_it_lacks(lacked);
+  }
+  settings_ = std::move(next.settings);
+  take_power_cap();
+  take_corridor();
+  tell_power();  // this policy may keep a corridor, and the one before did not
+  if (const std::string it = power_cap_warning(); !it.empty()) spdlog::warn(it);
+  jobs_.must_judge();
+  judge_all_fits();
+  world_.configure(world_settings_of(settings_, policy_->wants));
+  spdlog::info("the settings were read again; the policy is {}", settings_.policy);
 }
 
 void Controller::run() {
@@ -1510,8 +1531,10 @@ void Controller::turn(Duration most) {
   }
   queries_.add_to(poller);
   if (process()) process()->add_to(poller);
+  if (next_) process_of(*next_->in_making)->add_to(poller);
   poller.wait(std::min(most, until_next()));
   clock_.look();
+  reload();
   follow_wall();
   meet();
   serve_clients();

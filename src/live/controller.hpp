@@ -446,8 +446,17 @@ class Controller {
   Json delays_of(Party::Kind kind) const;
   Json uses() const;
 
+  /// Read again, at SIGHUP.
+  struct NextSettings {
+    ServeSettings settings{};
+    std::shared_ptr<const Policy> policy{};  // null: as it was
+    std::shared_ptr<Policy> in_making{};     // it, while its process loads it
+  };
   void on_signal();
   void reload();
+  NextSettings settings_read_again() const;
+  bool is_made(NextSettings& next);
+  void take_up(NextSettings next);
   void take_signals();
 
   ServeSettings settings_;
@@ -459,6 +468,8 @@ class Controller {
   std::shared_ptr<const Policy> policy_;  // of the settings; made with the core
   Core core_;
   std::shared_ptr<const Policy> ruling_;  // it, or the member of it that rules
+  bool is_to_reload_ = false;
+  std::optional<NextSettings> next_{};  // while a policy of theirs is in the making
   LookAheads look_aheads_{};
   bool is_looking_ahead_ = false;                 // a child
   std::optional<event::ConfigChanged> choice_{};  // of it, for the next turn

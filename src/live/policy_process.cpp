@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +33,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kPolicyProcess = "policy-process";   // the first word of its call
-constexpr auto kToLoad = 60s;                              // while another one decides
 constexpr auto kToEnd = 2s;                                // after a signal
 constexpr auto kOftenEnough = 50ms;                        // is it looked whether it has ended
 constexpr std::size_t kMostOutput = std::size_t{4} << 20;  // that is read at once
@@ -78,6 +78,24 @@ std::uint64_t data_bytes() {
   for (int field = 0; field < 6; ++field) sizes >> pages;
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
+
+/// SIGALRM, unless this is over before.
+class Alarm {
+ public:
+  explicit Alarm(Duration time) { set(time); }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+  ~Alarm() { set({}); }
+
+ private:
+  static void set(Duration time) {
+    constexpr std::int64_t kSecond = 1'000'000;
+    itimerval timer{};
+    timer.it_value.tv_sec = time.count() / kSecond;
+    timer.it_value.tv_usec = time.count() % kSecond;
+    setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+};
 
 /// In the process of a policy: it ends, and what is in its group.
 void end_group() {
@@ -217,6 +235,10 @@ std::string PolicyProcess::late(const std::string& why) {
   return place.empty() ? why : fmt::format("{}: {}", place, why);
 }
 
+std::string PolicyProcess::not_loaded() {
+  return late(fmt::format("it was not there within {} s", kToLoad.count()));
+}
+
 void PolicyProcess::failed(const std::string& why, const std::string& more) {
   kill_it();
   ++account_.failures;
@@ -331,11 +353,12 @@ std::optional<std::string> PolicyProcess::exchange_until(Steady::time_point dead
   }
 }
 
-Traits PolicyProcess::begin() {
-  start();
-  if (auto why = exchange_until(Steady::now() + terms_.to_load)) {
+std::optional<Traits> PolicyProcess::made(std::chrono::nanoseconds patience) {
+  const auto end = started_ + kToLoad;
+  if (auto why = exchange_until(std::min(Steady::now() + patience, end))) {
     if (why->empty()) {
-      why = late(fmt::format("it was not there within {} s", terms_.to_load.count()));
+      if (Steady::now() < end) return std::nullopt;
+      why = not_loaded();
     }
     kill_it();
     throw InputError({.field = "policy " + policy_}, *why,
@@ -345,7 +368,7 @@ Traits PolicyProcess::begin() {
     kill_it();
     throw InputError(*why, "");
   }
-  return *traits_;
+  return traits_;
 }
 
 void PolicyProcess::begin_later(const Traits& traits, const std::string& why) {
@@ -383,9 +406,7 @@ void PolicyProcess::take_loading() {
     return failed(first, std::string(rest));
   }
   if (!is_there || end_within({})) return failed(by_end("its process closed its connection"));
-  if (Steady::now() > started_ + kToLoad) {
-    failed(late(fmt::format("it was not there within {} s", kToLoad.count())));
-  }
+  if (Steady::now() > started_ + kToLoad) failed(not_loaded());
 }
 
 void PolicyProcess::instant_begins(const Core& core) {
@@ -422,6 +443,7 @@ void PolicyProcess::decide_in_copy(Pass& pass) {
       }
       of_copy_ = here_();
     }
+    const Alarm late(terms_.patience);
     of_copy_->schedule(pass);
   } catch (const std::exception& error) {
     const std::string_view what = error.what();
@@ -467,9 +489,12 @@ void PolicyProcess::decide(Pass& pass) {
     failed(fmt::format("{}: {}: {}", kSaysNothing, error.field(), error.what()));
     return fall_back(pass);
   }
-  for (const PenCall& call : calls) {
-    if (pass.call(call)) continue;
-    failed(fmt::format("it decided what is not possible: {}", to_record(call)));
+  // Each is whole by itself, and the pen cannot take one back: those before the first that is not
+  // possible stand.
+  for (std::size_t done = 0; done < calls.size(); ++done) {
+    if (pass.call(calls[done])) continue;
+    failed(fmt::format("it decided what is not possible: {} (the {} before it, of {}, stand)",
+                       to_record(calls[done]), done, calls.size()));
     return fall_back(pass);
   }
 }
@@ -511,17 +536,7 @@ namespace {
 
 class PolicyElsewhere final : public Policy {
  public:
-  PolicyElsewhere(const std::string& policy, PolicyProcess::Here here,
-                  const PolicyProcess::Terms& terms, const std::optional<Traits>& known)
-      : process_(std::make_unique<PolicyProcess>(policy, std::move(here), terms)) {
-    try {
-      traits = process_->begin();
-    } catch (const InputError& error) {
-      if (!known || known->settings != policy) throw;
-      process_->begin_later(*known, error.what());
-      traits = *known;
-    }
-  }
+  explicit PolicyElsewhere(std::unique_ptr<PolicyProcess> process) : process_(std::move(process)) {}
   void schedule(Pass& pass) const override { process_->decide_in_copy(pass); }
   PolicyProcess* process() const { return process_.get(); }
 
@@ -546,20 +561,34 @@ Registry without_outside(Registry registry) {
 
 }  // namespace
 
+std::shared_ptr<Policy> begin_elsewhere(const Registry& registry, const std::string& settings,
+                                        const PolicyProcess::Terms& terms) {
+  check_elsewhere(registry, settings);
+  auto process = std::make_unique<PolicyProcess>(
+      settings, [make = registry.maker(), settings] { return make(settings); }, terms);
+  process->start();
+  return std::make_shared<PolicyElsewhere>(std::move(process));
+}
+
+bool is_made(Policy& policy, std::chrono::nanoseconds patience) {
+  const auto traits = process_of(policy)->made(patience);
+  if (traits) policy.traits = *traits;
+  return traits.has_value();
+}
+
 std::shared_ptr<const Policy> make_elsewhere(const Registry& registry, const std::string& settings,
                                              const PolicyProcess::Terms& terms,
                                              const std::optional<Traits>& known) {
-  const OutsidePolicies* const its = registry.find_outside(settings);
-  if (its == nullptr) return without_outside(registry).make(settings);
-  OutsidePolicies elsewhere{.name = its->name, .form = its->form, .make = {}};
-  elsewhere.make = [&, make = its->make](const std::string& what,
-                                         const std::map<std::string, std::string>& own) {
-    return std::make_shared<PolicyElsewhere>(
-        settings, [=] { return make(what, own); }, terms, known);
-  };
-  Registry there = without_outside(registry);
-  there.outside.push_back(std::move(elsewhere));
-  return there.make(settings);
+  if (!registry.find_outside(settings)) return without_outside(registry).make(settings);
+  const std::shared_ptr<Policy> policy = begin_elsewhere(registry, settings, terms);
+  try {
+    is_made(*policy, PolicyProcess::kToLoad);
+  } catch (const InputError& error) {
+    if (!known || known->settings != settings) throw;
+    process_of(*policy)->begin_later(*known, error.what());
+    policy->traits = *known;
+  }
+  return policy;
 }
 
 void check_elsewhere(const Registry& registry, const std::string& settings) {

@@ -32,12 +32,11 @@ namespace ductile {
 class PolicyProcess {
  public:
   /// Makes the policy in this process.
-  using Here = std::function<std::shared_ptr<Policy>()>;
+  using Here = std::function<std::shared_ptr<const Policy>()>;
   struct Terms {
     std::shared_ptr<const Policy> fallback{};  // decides when this one does not
     Duration patience = whole_seconds(5);      // of a pass
     std::uint64_t memory = 0;                  // bytes of data; 0: any
-    std::chrono::seconds to_load{60};          // is it waited for by `begin`
   };
   /// "python:FILE.py:CLASS,parameter=value".
   PolicyProcess(std::string policy, Here here, Terms terms);
@@ -46,9 +45,12 @@ class PolicyProcess {
   /// Kills it.
   ~PolicyProcess();
 
-  /// Starts it, and waits until it has made the policy, whose traits these are. InputError if it
-  /// cannot, in its words.
-  Traits begin();
+  static constexpr std::chrono::seconds kToLoad{60};
+  /// Starts it.
+  void start();
+  /// The traits of the policy that it has made; nothing: not within `patience`. InputError if it
+  /// cannot, in its words, or has not within `kToLoad`.
+  std::optional<Traits> made(std::chrono::nanoseconds patience);
   /// It could not be made, and had these traits before: it is tried again as after a failure.
   void begin_later(const Traits& traits, const std::string& why);
   /// Other terms, while it goes on.
@@ -63,7 +65,7 @@ class PolicyProcess {
   /// A whole pass (`Policy::operator()`).
   void decide(Pass& pass);
   /// What the policy itself does in one, in a copy of the controller, which answers a question: it
-  /// is made there.
+  /// is made there. If it takes too long SIGALRM ends the copy, as nothing else would.
   void decide_in_copy(Pass& pass);
 
   void add_to(Poller& poller);
@@ -90,7 +92,6 @@ class PolicyProcess {
   using Steady = std::chrono::steady_clock;
   enum class Phase : std::uint8_t { gone, loading, loaded, follows };
 
-  void start();
   void kill_it();
   /// How it ended, if it has; it is waited for so long.
   std::optional<std::string> end_within(Steady::duration patience);
@@ -98,6 +99,7 @@ class PolicyProcess {
   void failed(const std::string& why, const std::string& more = {});
   /// Nobody waits any longer for what it does: where is it?
   std::string late(const std::string& why);
+  std::string not_loaded();
   std::optional<std::string> exchange_until(Steady::time_point deadline);
   bool flush();
   bool receive();
@@ -116,7 +118,7 @@ class PolicyProcess {
   Terms terms_;
   std::optional<Traits> traits_{};  // in force: one with others does not take its place
   Account account_{};
-  std::shared_ptr<Policy> of_copy_{};
+  std::shared_ptr<const Policy> of_copy_{};
 
   Phase phase_ = Phase::gone;
   pid_t child_ = -1;
@@ -132,8 +134,15 @@ class PolicyProcess {
   Restarts restarts_{std::chrono::seconds(1), std::chrono::seconds(60), std::chrono::minutes(1)};
 };
 
-/// Makes a policy; one from outside in a process of its own. If that cannot be made, and had the
-/// traits `known` under the same settings, it begins later.
+/// Begins to make a policy from outside, in a process of its own. InputError if its settings are
+/// wrong.
+std::shared_ptr<Policy> begin_elsewhere(const Registry& registry, const std::string& settings,
+                                        const PolicyProcess::Terms& terms);
+/// Can it decide from now on? InputError if it cannot be made (`PolicyProcess::made`).
+bool is_made(Policy& policy, std::chrono::nanoseconds patience);
+
+/// Makes a policy; one from outside in a process of its own, which is waited for. If that cannot be
+/// made, and had the traits `known` under the same settings, it begins later.
 std::shared_ptr<const Policy> make_elsewhere(const Registry& registry, const std::string& settings,
                                              const PolicyProcess::Terms& terms,
                                              const std::optional<Traits>& known = {});

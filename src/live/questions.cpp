@@ -1,5 +1,7 @@
 // Questions that take a while: children answer them, the controller goes on;
 // background_queries.hpp.
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <iostream>
 #include <optional>
@@ -24,25 +26,55 @@ namespace ductile {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+/// Clients wait for answers for longer (client.cpp).
+constexpr std::chrono::seconds kPatience{20};
+
+std::string said_at_alarm;  // NOLINT: for the handler of a signal, in a child
+
+constexpr std::string_view kRefusal = R"({"ok":false,)";
+
+Json refusal(const std::string& why) { return {{"ok", false}, {"code", 1}, {"error", why}}; }
+
+/// In a child, whose standard output is its answer: this is all of it if SIGALRM comes.
+void say_at_alarm(std::string text) {
+  said_at_alarm = std::move(text);
+  std::signal(SIGALRM, [](int) {
+    const auto all = static_cast<ssize_t>(said_at_alarm.size());
+    _exit(write(STDOUT_FILENO, said_at_alarm.data(), said_at_alarm.size()) == all ? 0 : 1);
+  });
+}
+
+}  // namespace
+
 /// Until it is answered nothing else that the client asks is read: answers come in order.
 void Controller::ask_child(Client& client, BackgroundQueries::Work work,
                            std::function<Json(const std::string&)> read) {
+  if (process()) {
+    work = [work = std::move(work),
+            late = refusal(fmt::format("the policy {} took more than {} s for a pass",
+                                       settings_.policy, to_seconds(settings_.policy_timeout)))] {
+      say_at_alarm(late.dump());
+      work();
+    };
+  }
   const auto done = [this, id = client.id, read](std::optional<std::string> text) {
     Client* const found = find(id);
     if (found == nullptr) return;
     Client& asker = *found;
     Json answer;
-    if (text) answer = read(*text);
+    if (text) answer = text->starts_with(kRefusal) ? Json::parse(*text) : read(*text);
     if (!answer.is_object()) {
       std::string why = "that took too long, or could not be found out";
       if (process()) why += "; it asks the policy " + settings_.policy;
-      answer = {{"ok", false}, {"code", 1}, {"error", why}};
+      answer = refusal(why);
     }
     asker.is_asking = false;
     has_requests_ = true;  // it may have asked more meanwhile
     send(asker, line_of(answer));
   };
-  if (!queries_.add(client.peer.user, std::move(work), done)) {
+  if (!queries_.add(client.peer.user, std::move(work), done, {.patience = kPatience})) {
     throw Refused("too many questions of yours are open; ask again when they are answered");
   }
   client.is_asking = true;

@@ -9,13 +9,13 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from conftest import RIGID_1000, ROOT
 
 zmq = pytest.importorskip("zmq", reason="python3-zmq is not installed: scripts/setup --dev")
+from zmq_peer import peer  # noqa: E402, which needs it
 
 
 def answer(now, *events):
@@ -74,45 +74,19 @@ class Backfill:
             yield self.start(job, now)
 
 
-@contextlib.contextmanager
 def scheduler(answers, dies=False):
     """The address of a scheduler that answers so. An answer that is no object is sent as it is; None: it
     says nothing more."""
-    context = zmq.Context()
-    socket = context.socket(zmq.REP)
-    port = socket.bind_to_random_port("tcp://127.0.0.1")
-    over = threading.Event()
-    failed = []
+    def attach(socket):
+        return f"tcp://127.0.0.1:{socket.bind_to_random_port('tcp://127.0.0.1')}"
 
-    def run():
-        try:
-            while not over.is_set():
-                if not socket.poll(50):
-                    continue
-                message = json.loads(socket.recv())
-                said = answers(message)
-                if said is None:
-                    if dies:
-                        return
-                    over.wait()
-                    return
-                socket.send(said.encode() if isinstance(said, str) else json.dumps(said).encode())
-                if any(event["type"] == "SIMULATION_ENDS" for event in message["events"]):
-                    return
-        except Exception as error:  # pylint: disable=broad-except
-            failed.append(error)
-        finally:
-            socket.close(linger=1000)
+    def say(message):
+        said = answers(message)
+        if said is None:
+            return [], dies
+        return [said], any(event["type"] == "SIMULATION_ENDS" for event in message["events"])
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield f"tcp://127.0.0.1:{port}"
-    finally:
-        over.set()
-        thread.join()
-        context.term()
-    assert not failed, failed
+    return peer(zmq.REP, attach, say)
 
 
 def in_turn(*answers):

@@ -1,6 +1,5 @@
 """ductile simulate --elastisim-scheduler: schedulers made for ElastiSim decide in a simulation."""
 
-import contextlib
 import copy
 import csv
 import importlib.util
@@ -9,13 +8,13 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from conftest import ROOT
 
 zmq = pytest.importorskip("zmq", reason="python3-zmq is not installed: scripts/setup --dev")
+from zmq_peer import peer  # noqa: E402, which needs it
 
 ASKS, ANSWERS, ENDS = 0xFFEC4400, 0xFFEC4401, 0xFFEC44FF
 PERIODIC, SUBMIT, COMPLETED, KILLED, POINT, REQUEST, RECONFIGURATION = range(7)
@@ -103,45 +102,20 @@ def greedy(its, message):
             its.assign(number, free[:most])
 
 
-@contextlib.contextmanager
 def scheduler(address, answers, dies_after=None):
     """Connects to that address, and answers so. An answer that is a text is sent as it is; "" is none."""
-    context = zmq.Context()
-    socket = context.socket(zmq.PAIR)
-    socket.connect(address)
-    over, failed = threading.Event(), []
+    asked = 0
 
-    def run():
-        try:
-            asked = 0
-            while not over.is_set():
-                if not socket.poll(50):
-                    continue
-                message = json.loads(socket.recv())
-                if message["code"] == ENDS:
-                    return
-                assert message["code"] == ASKS
-                if asked == dies_after:
-                    return
-                asked += 1
-                said = answers(message)
-                for text in [said] if not isinstance(said, list) else said:
-                    if text != "":
-                        socket.send(text.encode() if isinstance(text, str) else json.dumps(text).encode())
-        except Exception as error:  # pylint: disable=broad-except
-            failed.append(error)
-        finally:
-            socket.close(linger=1000)
+    def say(message):
+        nonlocal asked
+        if message["code"] == ENDS or asked == dies_after:
+            return [], True
+        assert message["code"] == ASKS
+        asked += 1
+        said = answers(message)
+        return [text for text in (said if isinstance(said, list) else [said]) if text != ""], False
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        context.term()
-    assert not failed, failed
+    return peer(zmq.PAIR, lambda socket: socket.connect(address), say)
 
 
 def run_with(ductile, tmp_path, configuration, decide, *arguments):

@@ -265,6 +265,49 @@ def test_a_file_is_read_again(cluster, tmp_path):
     c.replay()
 
 
+SLOW = MOODY + """
+import pathlib, time
+print("it begins")
+while not (pathlib.Path(__file__).parent / "go").exists():
+    time.sleep(0.05)
+print("another one")
+"""
+
+
+def test_a_slow_file_holds_up_nobody(cluster, tmp_path):
+    c = served(cluster, tmp_path, MOODY, "Moody")
+    one_job(c)
+    [pid] = processes_of(c)
+    (tmp_path / "mine.py").write_text(SLOW)
+    for times in (1, 2):  # the second one begins anew
+        c.server.send_signal(signal.SIGHUP)
+        c.wait_for(lambda: c.log.read_text().count("printed: it begins") == times, "that it is read again")
+    before = account(c)
+    one_job(c)
+    its = account(c)
+    assert its["passes"] > before["passes"] and its["fallbacks"] == its["failures"] == 0
+    assert "the settings were read again" not in c.log.read_text()
+    assert len(processes_of(c)) == 2 and pid in processes_of(c)
+    (tmp_path / "go").touch()
+    c.wait_for_text(c.log, "the settings were read again")
+    [after] = processes_of(c)
+    assert after != pid and c.log.read_text().count("printed: another one") == 1
+    decides_alone(c)
+    assert account(c)["failures"] == 0 and account(c)["passes"] > its["passes"]
+    c.replay()
+
+
+def test_a_file_that_hangs_ends_with_the_controller(cluster, tmp_path):
+    c = served(cluster, tmp_path, MOODY, "Moody")
+    (tmp_path / "mine.py").write_text(SLOW)
+    c.server.send_signal(signal.SIGHUP)
+    c.wait_for_text(c.log, "printed: it begins")
+    both = processes_of(c)
+    assert len(both) == 2
+    c.stop()
+    assert not any(map(is_policy, both))
+
+
 def test_other_traits_need_a_word(cluster, tmp_path):
     """A file that was edited is not taken as it is when its process is started anew."""
     c = served(cluster, tmp_path, MOODY, "Moody")
@@ -277,6 +320,26 @@ def test_other_traits_need_a_word(cluster, tmp_path):
     reload(c)
     decides_alone(c)
     c.replay()
+
+
+def test_one_that_hangs_when_it_is_asked_in_a_copy(cluster, tmp_path):
+    """Questions are answered by a copy of the controller, in which the class is made anew."""
+    hangs = """
+        import pathlib, time
+        while b"policy-process" not in pathlib.Path("/proc/self/cmdline").read_bytes():
+            time.sleep(0.1)
+"""
+    place = "    def schedule(self, view):\n"
+    assert place in EASY
+    c = served(cluster, tmp_path, EASY.replace(place, place + hangs), "Easy", timeout=LATE)
+    first = c.submit("-N", 4, "-t", 100, c.script("exec sleep 1000"))
+    c.wait_for_size(first, 4)
+    second = c.submit("-N", 4, "-t", 100, "true")
+    for question in (["predict"], ["explain", second]):
+        done = c.run(*question, code=1)
+        assert f"the policy python:{tmp_path}/mine.py:Easy took more than {LATE:g} s for a pass" in done.stderr
+    c.run("cancel", first)
+    c.wait_for_end(second)
 
 
 def test_a_restart_without_the_file(cluster, tmp_path):
@@ -324,6 +387,33 @@ def test_answers_that_nobody_asked_for(cluster, tmp_path):
     assert any(words in account(c)["why"] for words in ("what nobody asked for", "it says what is nothing"))
     (tmp_path / "bad").unlink()
     decides_alone(c)
+    c.replay()
+
+
+def test_what_was_possible_stands(cluster, tmp_path):
+    """An answer of which the second call is not possible: the other policy decides what is left."""
+    c = served(cluster, tmp_path, MOODY, "Moody", "--fallback", "fcfs")
+    sleeps = c.script("exec sleep 1000")
+    first = c.submit("-N", 4, "-t", 100, sleeps)
+    c.wait_for_size(first, 4)
+    large, small = (c.submit("-N", nodes, "-t", 100, sleeps) for nodes in (4, 1))
+    c.wait_for(lambda: c.queue()[small]["state"] == "PENDING", "that it waits")
+    start = "start 2 - - - 1 1 in-order - 0 0 0 0 0"  # the small one
+    (tmp_path / "bad").write_text(f"""
+self.before = getattr(self, "before", self.passes - 1)
+if view.idle == 4:
+    text = "{start}\\n{start}\\n"
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        if fd > 2 and os.path.islink(f"/proc/self/fd/{{fd}}") and "socket" in os.readlink(f"/proc/self/fd/{{fd}}"):
+            os.write(fd, f"calls {{{account(c)['passes']} + self.passes - self.before}} {{len(text)}}\\n{{text}}".encode())
+    time.sleep(1000)
+""")
+    c.run("cancel", first)
+    c.wait_for_size(small, 1)
+    assert f"it decided what is not possible: {start} (the 1 before it, of 2, stand)" in account(c)["why"]
+    assert c.queue()[large]["state"] == "PENDING"  # which fcfs would have started first
+    c.run("cancel", small)
+    c.wait_for_size(large, 4)
     c.replay()
 
 

@@ -1,10 +1,13 @@
 """`ductile simulate --policy python:...`, and the files of the guide."""
 
 import json
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -15,8 +18,8 @@ SMALL = ["simulate", "--generate", "rigid:jobs=300,nodes=50,max_size=20", "--jso
 MEASURED = {"policy", "run", "load_seconds", "simulate_seconds", "peak_rss_bytes"}
 
 
-def call(program, *words):
-    return subprocess.run([program, *words], capture_output=True, text=True, check=False)
+def call(program, *words, **options):
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False, **options)
 
 
 def figures(done):
@@ -72,6 +75,62 @@ def test_errors(program, tmp_path, body, words):
 def test_names(program, examples, policy, words):
     done = call(program, *SMALL, "--policy", policy.replace("FILE", f"{examples}/python/easy.py"))
     assert done.returncode == 2 and re.search(words, done.stderr, re.DOTALL), done.stderr
+
+
+SEEDS = ["--seeds", "1..3"]
+THREADS = [*SEEDS, "--threads", "3"]
+TURNS = """
+import os, pathlib, time
+
+class Turns:
+    def schedule(self, view):
+        view.start_and_backfill()
+        pathlib.Path(__file__).with_name(f"pid-{os.getpid()}").touch()
+        if os.environ.get("BAD"):
+            exec(compile(os.environ["BAD"], __file__, "exec"))
+"""
+
+
+def test_runs_go_to_processes(program, tmp_path):
+    (tmp_path / "turns.py").write_text(TURNS)
+    policies = ["--policy", f"python:{tmp_path}/turns.py:Turns", "--policy",
+                f"python:{tmp_path}/turns.py:Turns,order=sjf", "--policy", "easy"]
+    printed, files = [], []
+    for threads in ("1", "3"):
+        out = tmp_path / threads
+        done = call(program, *SMALL, *policies, *SEEDS, "--threads", threads, "--out", out)
+        printed.append(figures(done))
+        files.append({str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*")
+                      if path.is_file() and path.name not in ("summary.json", "results.db")})
+    assert printed[0] == printed[1] and files[0] == files[1] and len(files[0]) > 9 * 7
+    assert 1 + 1 < len(list(tmp_path.glob("pid-*"))) <= 1 + 3  # who is late finds nothing left to do
+
+
+@pytest.mark.parametrize("body, code, words", [
+    ("raise RuntimeError('no mood')", 2, r"turns.py:1: policy Turns: .* it raised RuntimeError: no mood; mend it there\nTraceback"),
+    ("os._exit(7)", 1, "the process of a run has ended with exit code 7"),
+    ("os.kill(os.getpid(), 11)", 1, "the process of a run was ended by signal 11"),
+])
+def test_errors_in_processes(program, tmp_path, body, code, words):
+    (tmp_path / "turns.py").write_text(TURNS)
+    done = call(program, *SMALL, "--policy", f"python:{tmp_path}/turns.py:Turns", *THREADS, env={**os.environ, "BAD": body})
+    assert done.returncode == code and re.search(words, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("to_all", [True, False])
+def test_ctrl_c_ends_processes(program, tmp_path, to_all):
+    (tmp_path / "turns.py").write_text(TURNS)
+    run = subprocess.Popen([program, *SMALL, "--policy", f"python:{tmp_path}/turns.py:Turns", *THREADS],
+                           stderr=subprocess.PIPE, text=True, env={**os.environ, "BAD": "time.sleep(0.01)"},
+                           start_new_session=True)
+    while len(list(tmp_path.glob("pid-*"))) < 3:
+        assert run.poll() is None
+        time.sleep(0.01)
+    (os.killpg if to_all else os.kill)(run.pid, signal.SIGINT)
+    assert "stopped; the figures are of what was simulated until then" in run.communicate(timeout=60)[1]
+    assert run.returncode == 1
+    for path in tmp_path.glob("pid-*"):
+        assert not pathlib.Path("/proc", path.name.removeprefix("pid-")).exists()
 
 
 def test_records_replay_with_and_without_python(program, examples, tmp_path):
