@@ -178,7 +178,7 @@ std::string runs_text(const RunsOf& runs) {
 std::string said_text(const Statement& statement) {
   using Kind = Statement::Kind;
   if (statement.is_of_value()) {
-    return fmt::format("{}{:g}", bound_word(statement.kind), statement.value);
+    return fmt::format("{}{:.10g}", bound_word(statement.kind), statement.value);
   }
   if (statement.kind == Kind::spread || statement.kind == Kind::highest) {
     return fmt::format("{} {:g} %", word(statement.kind), *statement.percent);

@@ -112,6 +112,7 @@ TEST(Statement, AFigureItself) {
   const Finding finding = examine(statement, runs, runs);
   EXPECT_DOUBLE_EQ(finding.improvement.mean, 0.985);
   EXPECT_EQ(said_text(statement), "0.99");
+  EXPECT_EQ(said_text({.kind = Statement::Kind::is, .value = 21615111}), "21615111");
   EXPECT_EQ(measured_text(statement, finding), "0.985 ± 0.012");
   EXPECT_EQ(finding.verdict, Verdict::met);
   EXPECT_EQ(verdict(Statement::Kind::is, 0.8), Verdict::not_met);
