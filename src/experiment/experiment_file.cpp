@@ -18,8 +18,8 @@ namespace ductile {
 namespace {
 
 // More or less of the figure is better or worse by what it is.
-constexpr std::array<std::string_view, 5> kDirectionWords{"better", "worse", "equal", "higher",
-                                                          "lower"};
+constexpr std::array<std::string_view, 6> kDirectionWords{"better", "worse",  "not better",
+                                                          "equal",  "higher", "lower"};
 
 class Reader {
  public:
@@ -158,6 +158,15 @@ class Reader {
     return name;
   }
 
+  std::string statement_id(const std::string& field, const toml::node& node) const {
+    std::string id = text(field, node);
+    if (std::ranges::find(experiment_.statements, id, &Statement::id) ==
+        experiment_.statements.end()) {
+      fail(node, field, "there is no statement '" + id + "'", "name one of the file's");
+    }
+    return id;
+  }
+
   std::string figure(const std::string& field, const toml::node& node) const {
     std::string name = text(field, node);
     if (!has_figure(name)) {
@@ -253,7 +262,7 @@ class Reader {
         const auto word = std::ranges::find(kDirectionWords, text(name, node));
         if (word == kDirectionWords.end()) {
           fail(node, name, "'" + text(name, node) + "' is no direction",
-               "use better, worse, higher, lower or equal");
+               "use better, worse, not better, higher, lower or equal");
         }
         order = *word;
       } else if (name == "against_figure") {
@@ -400,6 +409,7 @@ class Reader {
   static Statement::Direction direction_of(std::string_view word, const std::string& figure) {
     using Direction = Statement::Direction;
     if (word == "equal") return Direction::equal;
+    if (word == "not better") return Direction::not_better;
     const bool is_better = word == "higher"  ? more_is_better(figure)
                            : word == "lower" ? !more_is_better(figure)
                                              : word != "worse";
@@ -410,7 +420,7 @@ class Reader {
   // what is said of them.
   void other_side(const toml::table& table) {
     Otherwise its;
-    std::vector<std::string> of;
+    std::vector<std::string> of, about;  // variants, and statements; none: all
     std::vector<OptionSetting> own;
     std::map<std::string, std::string> added, parameters;  // by option, and by policy
     const auto texts = [&](const std::string& field, const toml::node& node) {
@@ -426,6 +436,8 @@ class Reader {
         (name == "name" ? its.name : its.note) = text(name, node);
       } else if (name == "variants") {
         of = each(name, node, [&](const auto& f, const auto& n) { return variant_name(f, n); });
+      } else if (name == "statements") {
+        about = each(name, node, [&](const auto& f, const auto& n) { return statement_id(f, n); });
       } else if (name == "add") {
         added = texts(name, node);
       } else if (name == "parameters") {
@@ -481,7 +493,7 @@ class Reader {
     }
     for (std::size_t i = 0; i < own_statements_; ++i) {
       Statement other = experiment_.statements[i];
-      bool is_whole = true;
+      bool is_whole = about.empty() || std::ranges::find(about, other.id) != about.end();
       const auto turn = [&](RunsOf& runs) {
         if (runs.policy.empty()) return;
         is_whole = is_whole && is_of(runs.variant);

@@ -45,7 +45,7 @@ struct RunsOf {
 /// Or about several pairs: the highest of their improvements is so many percent.
 /// Or the figure of `runs` is a number itself, or on one side of it.
 struct Statement {
-  enum class Direction : std::uint8_t { better, worse, equal };
+  enum class Direction : std::uint8_t { better, worse, equal, not_better };
   enum class Kind : std::uint8_t { pair, best, worst, spread, highest, is, at_most, at_least };
 
   std::string id{};              // as the source numbers it

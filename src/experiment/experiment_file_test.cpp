@@ -138,7 +138,7 @@ TEST(ExperimentFile, ErrorsSayWhereAndTheRemedy) {
   EXPECT_THAT(error_of(statement + "against = { variant = \"v\", policy = \"fcfs\" }\n"),
               HasSubstr(":4: against: there is no variant 'v'"));
   EXPECT_THAT(error_of(statement + "direction = \"up\"\n"),
-              HasSubstr("use better, worse, higher, lower or equal"));
+              HasSubstr("use better, worse, not better, higher, lower or equal"));
   EXPECT_THAT(error_of(statement + "percent = \"x\"\n"), HasSubstr("percent: is no number"));
   EXPECT_THAT(error_of(statement + "speed = 1\n"),
               HasSubstr("speed: a statement has no such field"));
@@ -191,6 +191,20 @@ TEST(ExperimentFile, TheOtherSideOfAChoiceIsMoreVariantsAndStatements) {
   EXPECT_EQ(experiment.statements[4].against, (RunsOf{"a; one", "easy"}));
   ASSERT_EQ(experiment.otherwise.size(), 2u);
   EXPECT_EQ(experiment.otherwise[0].note, "why");
+}
+
+TEST(ExperimentFile, AnOtherSideCanBeAboutSomeStatementsAlone) {
+  const std::string text =
+      "policy = [\"easy\", \"mebf\"]\n"
+      "[[statement]]\nid = \"M1\"\nfigure = \"mean_wait_s\"\nruns = \"mebf\"\nagainst = \"easy\"\n"
+      "[[statement]]\nid = \"M2\"\nfigure = \"utilization\"\nruns = \"mebf\"\nagainst = \"easy\"\n"
+      "[[otherwise]]\nname = \"few\"\njobs = 5\nstatements = ";
+  const Experiment experiment = read_experiment(written(text + "[\"M2\"]\n"));
+  ASSERT_EQ(experiment.statements.size(), 3u);
+  EXPECT_EQ(experiment.statements[2].id, "M2");
+  EXPECT_EQ(experiment.statements[2].side, "few");
+  EXPECT_EQ(experiment.statements[2].base, 1u);
+  EXPECT_THAT(error_of(text + "\"M3\"\n"), HasSubstr("statements: there is no statement 'M3'"));
 }
 
 TEST(ExperimentFile, AnOtherSideThatChangesNothingIsAnError) {

@@ -70,17 +70,21 @@ Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
     const bool is_outside = mean + half < its.low || mean - half > its.high;
     return is_outside ? Verdict::not_met : Verdict::open;
   }
-  const bool is_better =
-      statement.direction == Statement::Direction::better && statement.kind != Kind::worst;
-  const double as_said = is_better ? mean : -mean;
-  if (as_said > half) return Verdict::met;
+  const bool is_worse =
+      statement.direction == Statement::Direction::worse || statement.kind == Kind::worst;
+  const bool is_denied = statement.direction == Statement::Direction::not_better;
+  const double as_said = is_worse ? -mean : mean;
+  if (as_said > half) return met_if(!is_denied);
   const bool is_alike = std::abs(mean) + half <= kAlike_percent;
-  return as_said <= -half || is_alike ? Verdict::not_met : Verdict::open;
+  return as_said <= -half || is_alike ? met_if(is_denied) : Verdict::open;
 }
 
 std::string_view word(const Statement& statement) {
   const bool is_better = statement.direction == Statement::Direction::better;
   if (statement.direction == Statement::Direction::equal) return "equal";
+  if (statement.direction == Statement::Direction::not_better) {
+    return is_count(statement.figure) ? "not more" : "not better";
+  }
   if (is_count(statement.figure)) return is_better ? "more" : "fewer";
   return is_better ? "better" : "worse";
 }
@@ -174,7 +178,7 @@ std::string runs_text(const RunsOf& runs) {
 std::string said_text(const Statement& statement) {
   using Kind = Statement::Kind;
   if (statement.is_of_value()) {
-    return fmt::format("{}{:g}", bound_word(statement.kind), statement.value);
+    return fmt::format("{}{:.10g}", bound_word(statement.kind), statement.value);
   }
   if (statement.kind == Kind::spread || statement.kind == Kind::highest) {
     return fmt::format("{} {:g} %", word(statement.kind), *statement.percent);

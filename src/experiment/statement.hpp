@@ -35,7 +35,8 @@ struct Finding {
   /// A number of the paper: met if it lies in the confidence interval, or the mean is off by 10 %
   /// of it at most; open if that is so in an interval of more than a quarter of it to either side,
   /// which says nothing. A direction: met if all of the interval is on its side of 0, not met if
-  /// all is on the other one, or within 5 percent. "Equal": met if all of the interval is within 5
+  /// all is on the other one, or within 5 percent. "Not better": met where "better" is not met, and
+  /// the other way round. "Equal": met if all of the interval is within 5
   /// percent, not met if nothing is. A bound: met if all of the interval is on its side of it, not
   /// met if nothing is. All others are open, and so is what has no interval that it would need.
   enum class Verdict { met, not_met, open };

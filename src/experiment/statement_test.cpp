@@ -90,6 +90,18 @@ TEST(Statement, AlikeIsAnIntervalWithinFivePercent) {
   EXPECT_EQ(found(statement, {100}, {100}).verdict, Verdict::open);
 }
 
+TEST(Statement, NotBetterIsTheSameOrWorse) {
+  const Statement statement{.figure = "mean_turnaround_s",
+                            .direction = Statement::Direction::not_better};
+  const std::vector<double> base(5, 100);
+  EXPECT_EQ(found(statement, {99, 101, 100, 98, 103}, base).verdict, Verdict::met);  // alike
+  EXPECT_EQ(found(statement, {110, 111, 109, 110, 112}, base).verdict, Verdict::met);
+  EXPECT_EQ(found(statement, {90, 110, 95, 105, 100}, base).verdict, Verdict::open);
+  EXPECT_EQ(found(statement, {90, 91, 89, 90, 92}, base).verdict, Verdict::not_met);
+  EXPECT_EQ(found(statement, {100}, {100}).verdict, Verdict::open);
+  EXPECT_EQ(said_text(statement), "not better");
+}
+
 TEST(Statement, AFigureItself) {
   const std::vector<Summary> runs = turnarounds({980, 985, 990});
   const auto verdict = [&](Statement::Kind kind, double value) {
@@ -100,6 +112,7 @@ TEST(Statement, AFigureItself) {
   const Finding finding = examine(statement, runs, runs);
   EXPECT_DOUBLE_EQ(finding.improvement.mean, 0.985);
   EXPECT_EQ(said_text(statement), "0.99");
+  EXPECT_EQ(said_text({.kind = Statement::Kind::is, .value = 21615111}), "21615111");
   EXPECT_EQ(measured_text(statement, finding), "0.985 ± 0.012");
   EXPECT_EQ(finding.verdict, Verdict::met);
   EXPECT_EQ(verdict(Statement::Kind::is, 0.8), Verdict::not_met);

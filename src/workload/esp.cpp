@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -151,6 +152,7 @@ std::vector<EspTypeSet> sets_that_make(const Decimal& share, EspTypeSet free, Es
 // What `types` may be without those of `others`. Named types may be malleable and evolving.
 std::vector<EspTypeSet> choices(const EspModel& model, const EspTypes& types, EspTypeSet others) {
   if (!types.share) return {types.named};
+  if (model.pick == EspModel::Pick::jobs) return {0};
   return sets_that_make(*types.share, kAllEspTypes & ~others, model.pick);
 }
 
@@ -197,6 +199,10 @@ void check(const EspModel& model) {
                                  to_text(*model.malleable.share), to_text(*model.evolving.share)),
                      "make the shares smaller, or name types, as malleable=FGH: those named for "
                      "both are adaptive");
+  }
+  if (model.pick == EspModel::Pick::jobs && (model.evolving.share || model.evolving.named != 0)) {
+    throw InputError({.field = "pick"}, "jobs draws malleable jobs alone",
+                     "leave evolving away, or use pick=random");
   }
   const bool has_premium =
       model.mode == EspModel::Mode::esp2 || model.mode == EspModel::Mode::esp1_multimode;
@@ -247,6 +253,21 @@ std::vector<Draft> in_random_order(std::uint64_t seed) {
     std::swap(jobs[left - 1], jobs[draws.below(left)]);
   }
   return jobs;
+}
+
+// Which of so many jobs are a share of them: the first of a random order, so that a larger share
+// has all of a smaller one.
+std::vector<bool> drawn_jobs(const Decimal& share, std::size_t jobs, std::uint64_t seed) {
+  std::vector<std::size_t> order(jobs);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Draws draws = draws_of(seed, EspDraw::malleable);
+  for (std::size_t left = jobs; left > 1; --left) {  // Fisher and Yates
+    std::swap(order[left - 1], order[draws.below(left)]);
+  }
+  const Wide wanted = (parts(share, static_cast<std::int64_t>(jobs)) + kParts / 2) / kParts;
+  std::vector<bool> are_drawn(jobs);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wanted); ++i) are_drawn[order[i]] = true;
+  return are_drawn;
 }
 
 // Three blocks, ten minutes apart: the first one is twice as large as the machine, the others have
@@ -412,6 +433,11 @@ Workload generate_esp(const EspModel& model, std::uint64_t seed) {
   if (sets.evolving != 0) workload.name += " evolving=" + to_letters(sets.evolving);
   std::vector<Draft> drafts = in_random_order(seed);
   submit(model, drafts);
+  std::vector<bool> are_drawn(drafts.size());
+  if (model.pick == EspModel::Pick::jobs && model.malleable.share) {
+    are_drawn = drawn_jobs(*model.malleable.share, drafts.size(), seed);
+    workload.name += " malleable=" + to_text(*model.malleable.share) + " of the jobs";
+  }
   for (const Draft& draft : drafts) {
     const EspType& type = kEspTypes[draft.row];
     const Nodes size = esp_size(model, type);
@@ -423,7 +449,8 @@ Workload generate_esp(const EspModel& model, std::uint64_t seed) {
     job.nodes = size;
     job.user = static_cast<std::uint32_t>(draft.row + 1);
     job.group = 1;
-    const bool malleable = (sets.malleable & bit(draft.row)) != 0;
+    const bool malleable =
+        (sets.malleable & bit(draft.row)) != 0 || are_drawn[workload.jobs.size() - 1];
     const bool evolving = (sets.evolving & bit(draft.row)) != 0;
     if (!malleable && !evolving && draft.priority == 0) continue;
 

@@ -72,8 +72,9 @@ struct EspModel {
   /// queue.
   enum class Premium : std::uint8_t { by_mode, barrier, priority };
   /// Which types make a share: any whose jobs are within 2 % of all jobs of it, drawn for each
-  /// seed; or those that come nearest, and of these the ones with most run time.
-  enum class Pick : std::uint8_t { random, longest };
+  /// seed; or those that come nearest, and of these the ones with most run time. Or no types: the
+  /// malleable jobs are drawn one by one.
+  enum class Pick : std::uint8_t { random, longest, jobs };
   /// Of an evolving job that is granted more: as in the paper's table; or what is left becomes
   /// faster linearly.
   enum class RunTime : std::uint8_t { table, progress };
@@ -112,7 +113,7 @@ inline constexpr std::array<std::string_view, 2> kEspMinWords{"size", "constrain
 inline constexpr std::array<std::string_view, 4> kEspModeWords{"uniform30", "esp2",
                                                                "esp1_throughput", "esp1_multimode"};
 inline constexpr std::array<std::string_view, 3> kEspPremiumWords{"auto", "barrier", "priority"};
-inline constexpr std::array<std::string_view, 2> kEspPickWords{"random", "longest"};
+inline constexpr std::array<std::string_view, 3> kEspPickWords{"random", "longest", "jobs"};
 inline constexpr std::array<std::string_view, 2> kEspRunTimeWords{"table", "progress"};
 
 /// "core" is 0, "node:8" is 8. Throws InputError.
@@ -129,7 +130,8 @@ std::int64_t esp_evolving_runtime_s(const EspType& type);
 struct EspSets {
   EspTypeSet malleable = 0, evolving = 0;
 };
-/// The types of a workload. Throws InputError if none make the shares.
+/// The types of a workload; none for a share that is drawn job by job. Throws InputError if none
+/// make the shares.
 EspSets esp_sets(const EspModel& model, std::uint64_t seed);
 
 /// What of the mode the jobs cannot say; empty: nothing.

@@ -272,6 +272,33 @@ TEST(Esp, NoneAndAllAreExact) {
   }
 }
 
+TEST(Esp, MalleableJobsAreDrawnOneByOne) {
+  const auto drawn = [](double share, std::uint64_t seed) {
+    const Workload workload =
+        generate_esp({.malleable = {.share = Decimal(share)}, .pick = EspModel::Pick::jobs}, seed);
+    std::set<std::uint64_t> names;
+    for (const WorkloadJob& job : workload.jobs) {
+      if (adaptive(workload, job)) names.insert(job.name);
+    }
+    return names;
+  };
+  EXPECT_EQ(drawn(0.2, 1).size(), 46u);
+  EXPECT_EQ(drawn(0.25, 1).size(), 58u);  // of 57.5
+  EXPECT_EQ(drawn(1, 1).size(), 230u);
+  EXPECT_TRUE(std::ranges::includes(drawn(0.4, 2), drawn(0.2, 2)));
+  EXPECT_NE(drawn(0.2, 1), drawn(0.2, 2));
+  // Some jobs of a type, and not others: no set of types.
+  const Workload half = esp("malleable=0.5,pick=jobs");
+  const auto is_drawn = [&](const WorkloadJob& job) {
+    return type_of(job).letter == 'A' && adaptive(half, job);
+  };
+  const auto of_a = std::ranges::count_if(half.jobs, is_drawn);
+  EXPECT_GT(of_a, 20);
+  EXPECT_LT(of_a, 55);
+  EXPECT_THAT([] { esp("malleable=0.5,evolving=FGH,pick=jobs"); },
+              ThrowsMessage<InputError>(HasSubstr("pick: jobs draws malleable jobs alone")));
+}
+
 TEST(Esp, SharesOfTwoKindsAreOfDifferentTypes) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     const EspSets both =

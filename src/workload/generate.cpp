@@ -149,7 +149,8 @@ constexpr std::array kEspParameters = {
                    "the same of jobs that ask for more"},
     ModelParameter{"pick", ModelParameter::Kind::word, "random", 0, 0, "",
                    "which types make a share: random, any that come within 2 % of the jobs, drawn "
-                   "for each seed; longest: those that come nearest, of these the longest",
+                   "for each seed; longest: those that come nearest, of these the longest; jobs: "
+                   "no types, malleable jobs are drawn one by one",
                    kEspPickWords},
     ModelParameter{
         "max", ModelParameter::Kind::text, "machine", 0, 0, "",
