@@ -38,6 +38,12 @@ ductile_begin_python(std::string& error) {
   PyObject* const path = PySys_GetObject("path");
   if (place && path) PyList_Insert(path, 0, place);
   Py_XDECREF(place);
+  // The program ends without Python, and none of what a policy prints is to be lost.
+  PyRun_SimpleString(
+      "import sys\n"
+      "for stream in sys.stdout, sys.stderr:\n"
+      "    if stream is not None: stream.reconfigure(line_buffering=True)\n"
+      "del sys, stream\n");
   const void* const policies = PyCapsule_Import(ductile::PythonPolicies::kCapsule, 0);
   if (!policies) error = error_text();
   PyEval_SaveThread();  // runs take it when they need it

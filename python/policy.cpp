@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <pybind11/stl.h>
+#include <unistd.h>
 
 #include "base/text.hpp"
 #include "cli/python_policies.hpp"
@@ -1389,7 +1390,9 @@ class PythonPolicy final : public Policy {
     view->pass = &pass;
     view->plans = nullptr;
     auto* const argument = reinterpret_cast<PyObject*>(view);
+    const pid_t self = getpid();
     PyObject* const answer = call_python(schedule_.ptr(), argument);
+    if (getpid() != self) _exit(0);  // the policy has forked, and this is the other one
     const Time now = pass.now();
     view->pass = nullptr;
     Py_DECREF(argument);
@@ -1460,7 +1463,41 @@ void make_for_program(const std::string& what, const std::map<std::string, std::
                       std::shared_ptr<Policy>& policy) {
   policy = python_policies().make(what, own);
 }
-constexpr PythonPolicies kForPrograms{kPythonBuild, &make_for_program};
+
+// Whoever holds the lock at a fork leaves it locked in the copy, for ever, unless it is this thread.
+// What Python does in a copy seeds `random` anew: here both go on with the same numbers.
+pid_t fork_for_program() {
+  const WithLock lock;
+  py::object random_state, random;
+  try {
+    const py::object modules = py::module_::import("sys").attr("modules");
+    if (modules.contains("random")) {
+      random = modules["random"];
+      random_state = random.attr("getstate")();
+    }
+    for (const char* const stream : {"stdout", "stderr"}) {
+      const py::object it = py::module_::import("sys").attr(stream);
+      if (!it.is_none()) it.attr("flush")();  // or both write what is in its buffer
+    }
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("a copy of the program");
+  }
+  PyOS_BeforeFork();
+  const pid_t child = fork();
+  if (child != 0) {
+    PyOS_AfterFork_Parent();
+    return child;
+  }
+  PyOS_AfterFork_Child();
+  try {
+    if (random_state) random.attr("setstate")(random_state);
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("a copy of the program");
+  }
+  return child;
+}
+
+constexpr PythonPolicies kForPrograms{kPythonBuild, &make_for_program, &fork_for_program};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 
@@ -49,17 +50,20 @@ const PythonPolicies& begin_python(const std::string& policy) {
   return *policies;
 }
 
+const PythonPolicies* begun = nullptr;  // NOLINT: Python is begun once
+
 }  // namespace
 
 OutsidePolicies outside_python() {
   return {.name = "python",
           .form = "python:FILE.py:CLASS[,parameter=value,...]",
           .make = [](const std::string& what, const std::map<std::string, std::string>& own) {
-            static const PythonPolicies& policies = begin_python("python:" + what);
+            if (begun == nullptr) begun = &begin_python("python:" + what);
             std::shared_ptr<Policy> policy;
-            policies.make(what, own, policy);
+            begun->make(what, own, policy);
             return policy;
-          }};
+          },
+          .fork = [] { return begun != nullptr ? begun->fork() : fork(); }};
 }
 
 }  // namespace ductile

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include <sys/types.h>
+
 #include "policies/registry.hpp"
 #include "scheduling/policy.hpp"
 
@@ -30,6 +32,8 @@ struct PythonPolicies {
   /// As `OutsidePolicies::make`.
   void (*make)(const std::string& what, const std::map<std::string, std::string>& own,
                std::shared_ptr<Policy>& policy);
+  /// As `OutsidePolicies::fork`: Python is told, and goes on in both with the same random numbers.
+  pid_t (*fork)();
 };
 
 /// Begins Python; of the library, by this name. Null: `error` says why not.

@@ -906,8 +906,10 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   matrix.seeds = options.seeds;
   matrix.threads = options.threads;
   // Python decides for one run at a time.
-  matrix.in_processes = std::ranges::any_of(
-      options.policies, [&](const std::string& policy) { return registry.find_outside(policy); });
+  for (const std::string& policy : options.policies) {
+    const OutsidePolicies* const from = registry.find_outside(policy);
+    if (from != nullptr && from->fork != nullptr) matrix.fork = from->fork;
+  }
   matrix.out = options.out;
   matrix.only_results = session.is_for_page;
   matrix.settings = options.settings;

@@ -109,8 +109,8 @@ class MatrixRun {
       const std::size_t threads =
           std::min<std::size_t>(matrix_.threads, runs_ - progress_.runs_there);
       std::deque<RunProcess> processes;  // before there are threads
-      for (std::size_t i = 0; matrix_.in_processes && threads > 1 && i < threads; ++i) {
-        processes.emplace_back([this](std::size_t number, const auto& tell, const auto& stop) {
+      for (std::size_t i = 0; matrix_.fork != nullptr && threads > 1 && i < threads; ++i) {
+        processes.emplace_back(*matrix_.fork, [this](std::size_t number, const auto& tell, const auto& stop) {
           release_inputs_before(number);
           Summary summary = simulated(number, tell, &stop);
           summary.run.clear();  // known here, too

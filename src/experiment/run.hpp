@@ -48,10 +48,10 @@ struct Matrix {
   /// Asked once for each seed, by any thread.
   std::function<Input(std::uint64_t seed)> input;
   unsigned threads = 1;
-  /// Of several threads each has its runs done by a process of its own, with the same results:
-  /// where passes of several runs in one process would take turns. There `input` is asked once for
-  /// each seed by every process.
-  bool in_processes = false;
+  /// Not null: of several threads each has its runs done by a copy of this process, which this
+  /// makes, as fork(2), where passes of several runs in one process would take turns. There `input`
+  /// is asked once for each seed by every process.
+  pid_t (*fork)() = nullptr;
   /// Where the files go: of one run into the folder itself, of several into one folder for each,
   /// and a comparison beside them. Empty: no files.
   std::filesystem::path out;

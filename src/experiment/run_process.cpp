@@ -47,10 +47,12 @@ bool send_line(int socket, std::string line) {
   return true;
 }
 
-// The next one, without its end; `wait` is called now and then. Nothing: the other side has gone.
-template <class Wait>
-std::optional<std::string> next_line(int socket, std::string& come, Wait&& wait) {
+// The next one, without its end; nothing: the other side has gone. `is_there` is asked now and then,
+// and says that it has not: what it has forked may have its end of the socket, too.
+template <class IsThere>
+std::optional<std::string> next_line(int socket, std::string& come, IsThere&& is_there) {
   std::array<char, 65536> bytes;
+  bool has_gone = false;
   for (std::size_t searched = 0;;) {
     if (const auto end = come.find('\n', searched); end != std::string::npos) {
       std::string line = come.substr(0, end);
@@ -58,9 +60,12 @@ std::optional<std::string> next_line(int socket, std::string& come, Wait&& wait)
       return line;
     }
     searched = come.size();
-    wait();
     pollfd waiting{.fd = socket, .events = POLLIN, .revents = 0};
-    if (poll(&waiting, 1, kLookAtStopMs) <= 0) continue;
+    if (poll(&waiting, 1, has_gone ? 0 : kLookAtStopMs) <= 0) {
+      if (has_gone) return std::nullopt;
+      has_gone = !is_there();  // and what it said before is read
+      continue;
+    }
     const ssize_t size = recv(socket, bytes.data(), bytes.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return std::nullopt;
@@ -89,6 +94,8 @@ std::string answer(const RunProcess::Work& work, int socket, std::size_t number,
     return failure(kDefect, error.what());
   } catch (const std::exception& error) {
     return failure(kRunError, error.what());
+  } catch (...) {
+    return failure(kRunError, "the run was ended by an exception of no known type");
   }
 }
 
@@ -101,13 +108,13 @@ std::string answer(const RunProcess::Work& work, int socket, std::size_t number,
 
 // In the copy.
 [[noreturn]] void serve(int socket, pid_t parent, const RunProcess::Work& work,
-                        const std::atomic<bool>& stop) {
+                        const std::atomic<bool>& stop) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   std::signal(SIGINT, SIG_IGN);  // who has made it says when to stop
   std::signal(SIGTERM, SIG_IGN);
   std::string come;
-  while (const auto line = next_line(socket, come, [] {})) {
+  while (const auto line = next_line(socket, come, [] { return true; })) {
     const auto number = parse_number<std::size_t>(*line).value_or(0);
     if (!send_line(socket, answer(work, socket, number, stop))) break;
   }
@@ -116,7 +123,7 @@ std::string answer(const RunProcess::Work& work, int socket, std::size_t number,
 
 }  // namespace
 
-RunProcess::RunProcess(const Work& work) {
+RunProcess::RunProcess(pid_t (&fork)(), const Work& work) {
   void* const both =
       mmap(nullptr, sizeof *stop_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (both == MAP_FAILED) throw RunError(fmt::format("no memory: {}", std::strerror(errno)));
@@ -150,8 +157,13 @@ Summary RunProcess::run(std::size_t number, const Tell& tell, const std::atomic<
   const auto look = [&] {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) *stop_ = true;
   };
+  const auto is_there = [&] {
+    look();
+    return !has_ended();
+  };
   if (child_ <= 0 || !send_line(socket_, std::to_string(number))) fail();
-  while (const auto line = next_line(socket_, come_, look)) {
+  while (const auto line = next_line(socket_, come_, is_there)) {
+    look();
     std::string_view rest = *line;
     const std::string_view word = next_part(rest, ' ');
     if (word == kDone) return parse_summaries(rest, "what a run came to").at(0).summary;
@@ -162,6 +174,12 @@ Summary RunProcess::run(std::size_t number, const Tell& tell, const std::atomic<
     tell(jobs_over, jobs, Time{Duration{next()}});
   }
   fail();
+}
+
+bool RunProcess::has_ended() const {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == child_;
 }
 
 void RunProcess::fail() {

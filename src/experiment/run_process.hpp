@@ -25,9 +25,9 @@ class RunProcess {
   using Work =
       std::function<Summary(std::size_t number, const Tell& tell, const std::atomic<bool>& stop)>;
 
-  /// The copy has the calling thread alone: no other one may have what `work` needs. It ends with
-  /// this thread. Throws RunError where the system refuses.
-  explicit RunProcess(const Work& work);
+  /// `fork` makes the copy, as fork(2). It has the calling thread alone: no other one may have what
+  /// `work` needs. It ends with this thread. Throws RunError where the system refuses.
+  RunProcess(pid_t (&fork)(), const Work& work);
   /// Ends it.
   ~RunProcess();
   RunProcess(const RunProcess&) = delete;
@@ -39,6 +39,7 @@ class RunProcess {
 
  private:
   [[noreturn]] void fail();
+  bool has_ended() const;
 
   int socket_ = -1;
   pid_t child_ = -1;

@@ -19,11 +19,13 @@ namespace {
 
 using testing::HasSubstr;
 
+pid_t a_copy() { return fork(); }
+
 void tell_nobody(std::uint64_t, std::uint64_t, Time) {}
 
 TEST(RunProcess, DoesOneRunAfterTheOther) {
   int runs = 0;
-  RunProcess process([&](std::size_t number, const auto& tell, const auto&) {
+  RunProcess process(a_copy, [&](std::size_t number, const auto& tell, const auto&) {
     tell(number, 10, Time{Duration{-3}});
     Summary summary;
     summary.policy = "easy";
@@ -50,7 +52,7 @@ TEST(RunProcess, DoesOneRunAfterTheOther) {
 }
 
 TEST(RunProcess, ThrowsWhatWasThrownThere) {
-  RunProcess process([](std::size_t number, const auto&, const auto&) -> Summary {
+  RunProcess process(a_copy, [](std::size_t number, const auto&, const auto&) -> Summary {
     if (number == 0) throw InputError({.file = "x.py", .line = 3}, "raised\n\"this\"", "mend it");
     if (number == 1) throw RunError("the disk is full");
     if (number == 2) throw std::logic_error("odd");
@@ -66,7 +68,7 @@ TEST(RunProcess, ThrowsWhatWasThrownThere) {
 }
 
 TEST(RunProcess, ItsEndIsAnError) {
-  RunProcess process([](std::size_t number, const auto&, const auto&) -> Summary {
+  RunProcess process(a_copy, [](std::size_t number, const auto&, const auto&) -> Summary {
     if (number == 0) std::raise(SIGKILL);
     _exit(3);
   });
@@ -75,8 +77,23 @@ TEST(RunProcess, ItsEndIsAnError) {
   EXPECT_THROW(process.run(1, tell_nobody, nullptr), RunError);
 }
 
+// Its end of the socket is open still.
+TEST(RunProcess, ItsEndIsAnErrorWhileWhatItForkedLives) {
+  RunProcess process(a_copy, [](std::size_t, const auto&, const auto&) -> Summary {
+    if (fork() == 0) {
+      sleep(20);
+      _exit(0);
+    }
+    std::raise(SIGKILL);
+    return {};
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(process.run(0, tell_nobody, nullptr), RunError);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+}
+
 TEST(RunProcess, StopsWhenItIsAskedTo) {
-  RunProcess process([](std::size_t, const auto& tell, const auto& stop) {
+  RunProcess process(a_copy, [](std::size_t, const auto& tell, const auto& stop) {
     tell(1, 1, Time{});
     while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     Summary summary;

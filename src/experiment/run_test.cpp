@@ -96,7 +96,7 @@ TEST(RunMatrix, ProcessesGiveTheSameBytes) {
   fs::remove_all(base);
   matrix.out = base / "threads";
   const auto in_threads = results_of(matrix);
-  matrix.in_processes = true;
+  matrix.fork = [] { return fork(); };
   matrix.out = base / "processes";
   Progress last;
   matrix.progress = [&](const Progress& progress) { last = progress; };
@@ -114,7 +114,7 @@ TEST(RunMatrix, ProcessesGiveTheSameBytes) {
 TEST(RunMatrix, AnErrorInAProcessIsThrownHere) {
   Matrix matrix = generated_matrix();
   matrix.threads = 2;
-  matrix.in_processes = true;
+  matrix.fork = [] { return fork(); };
   matrix.input = [](std::uint64_t) -> Input { throw InputError("a seed is bad", "leave it\nout"); };
   try {
     results_of(matrix);

@@ -47,6 +47,24 @@ bool BackgroundQueries::add(uid_t user, Work work, Done done, Terms terms) {
   return true;
 }
 
+void BackgroundQueries::answer(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = write(kAnswer, text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) _exit(1);
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+void BackgroundQueries::become(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  dup2(kAnswer, STDOUT_FILENO);
+  execv(words[0], words.data());
+  _exit(1);
+}
+
 void BackgroundQueries::start(Query& query) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
@@ -61,8 +79,10 @@ void BackgroundQueries::start(Query& query) {
   // What the controller holds (locks, connections) is not held longer because of the child.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  dup2(out.get(), STDOUT_FILENO);
-  close_range(STDERR_FILENO + 1, ~0U, 0);
+  dup2(out.get(), kAnswer);
+  close_range(kAnswer + 1, ~0U, 0);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  dup2(nowhere, STDOUT_FILENO);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -100,6 +120,16 @@ void BackgroundQueries::add_to(Poller& poller) {
 }
 
 void BackgroundQueries::look() {
+  std::vector<Done> late;  // whoever is told may ask anew
+  std::erase_if(waiting_, [&, now = Steady::now()](Query& query) {
+    const bool is_late = now > query.deadline;
+    if (is_late) late.push_back(std::move(query.done));
+    return is_late;
+  });
+  for (const Done& done : late) {
+    spdlog::warn("a question waited too long; it is not answered");
+    done(std::nullopt);
+  }
   for (auto at = running_.begin(); at != running_.end();) {
     Query& query = *at;
     if (query.child > 0 && Steady::now() > query.deadline && !query.is_too_long) {
@@ -132,6 +162,7 @@ void BackgroundQueries::look() {
 std::optional<std::chrono::steady_clock::time_point> BackgroundQueries::next() const {
   std::optional<Steady::time_point> next;
   if (!waiting_.empty() && running_.size() < kAtOnce) next = Steady::time_point{};
+  for (const Query& query : waiting_) next = next ? std::min(*next, query.deadline) : query.deadline;
   for (const Query& query : running_) {
     const auto at = query.child > 0 ? query.deadline : Steady::time_point{};
     next = next ? std::min(*next, at) : at;

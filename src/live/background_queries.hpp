@@ -9,7 +9,9 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -20,9 +22,15 @@ namespace ductile {
 
 class BackgroundQueries {
  public:
-  /// In the child; its standard output is the answer, its exit code 0. All other descriptors are
-  /// closed, it sees the controller as it was when the child was started.
+  /// In the child; it calls `answer`, or `become`. Its exit code is 0, its standard output nowhere:
+  /// policies may print. All other descriptors are closed, it sees the controller as it was when the
+  /// child was started.
   using Work = std::function<void()>;
+  /// In the child: the descriptor of the answer.
+  static constexpr int kAnswer = 3;
+  static void answer(std::string_view text);
+  /// In the child: another program, whose standard output is what is left of the answer.
+  [[noreturn]] static void become(const std::vector<std::string>& command);
   /// In the controller: what was written, or nothing if it failed or took too long.
   using Done = std::function<void(std::optional<std::string> answer)>;
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -473,7 +472,7 @@ void Controller::look_ahead() {
       geteuid(),
       [this, occasion = *occasion, now] {
         const Event chosen = choose(core_, *policy_->portfolio(), now, occasion);
-        std::cout << to_record(chosen) << std::flush;
+        BackgroundQueries::answer(to_record(chosen));
       },
       [this, policy = policy_](const std::optional<std::string>& text) {
         is_looking_ahead_ = false;
@@ -1390,7 +1389,7 @@ Controller::NextSettings Controller::settings_read_again() const {
   std::shared_ptr<Policy> in_making;
   if (registry_.find_outside(next.policy)) {  // its file is read again
     in_making = begin_elsewhere(registry_, next.policy, terms);
-    spdlog::info("the policy {} is loaded; {} decides until it is there", next.policy,
+    spdlog::info("the file of the policy {} is being loaded; until then {} goes on", next.policy,
                  settings_.policy);
   } else if (next.policy != settings_.policy) {
     policy = make_elsewhere(registry_, next.policy, terms);

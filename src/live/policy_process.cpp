@@ -493,8 +493,8 @@ void PolicyProcess::decide(Pass& pass) {
   // possible stand.
   for (std::size_t done = 0; done < calls.size(); ++done) {
     if (pass.call(calls[done])) continue;
-    failed(fmt::format("it decided what is not possible: {} (the {} before it, of {}, stand)",
-                       to_record(calls[done]), done, calls.size()));
+    failed(fmt::format("it decided what is not possible: {}{}", to_record(calls[done]),
+                       done == 0 ? "" : fmt::format("; the {} before it stand", done)));
     return fall_back(pass);
   }
 }

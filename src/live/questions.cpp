@@ -3,7 +3,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <iostream>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,12 +36,12 @@ constexpr std::string_view kRefusal = R"({"ok":false,)";
 
 Json refusal(const std::string& why) { return {{"ok", false}, {"code", 1}, {"error", why}}; }
 
-/// In a child, whose standard output is its answer: this is all of it if SIGALRM comes.
+/// In a child: this is all of its answer if SIGALRM comes.
 void say_at_alarm(std::string text) {
   said_at_alarm = std::move(text);
   std::signal(SIGALRM, [](int) {
-    const auto all = static_cast<ssize_t>(said_at_alarm.size());
-    _exit(write(STDOUT_FILENO, said_at_alarm.data(), said_at_alarm.size()) == all ? 0 : 1);
+    BackgroundQueries::answer(said_at_alarm);
+    _exit(0);
   });
 }
 
@@ -64,7 +63,7 @@ void Controller::ask_child(Client& client, BackgroundQueries::Work work,
     if (found == nullptr) return;
     Client& asker = *found;
     Json answer;
-    if (text) answer = text->starts_with(kRefusal) ? Json::parse(*text) : read(*text);
+    if (text) answer = text->starts_with(kRefusal) ? Json::parse(*text, nullptr, false) : read(*text);
     if (!answer.is_object()) {
       std::string why = "that took too long, or could not be found out";
       if (process()) why += "; it asks the policy " + settings_.policy;
@@ -114,12 +113,9 @@ void Controller::on_explain(Client& client, const Json& request) {
         });
         stands.begin(core_.state().platform, core_.state().capabilities, core_.state().rules);
         stands.stands(id, core_, [this](std::string_view) { return ruling_; });
-        std::cout << to_json(stands.explanation()) << std::endl;
-        const std::string program = settings_.program, journal = settings_.state + "/journal.db",
-                          job = std::to_string(number);
-        execl(program.c_str(), program.c_str(), "explain", "--history", "--json", "--log",
-              journal.c_str(), job.c_str(), nullptr);
-        _exit(1);
+        BackgroundQueries::answer(to_json(stands.explanation()) + "\n");
+        BackgroundQueries::become({settings_.program, "explain", "--history", "--json", "--log",
+                                   settings_.state + "/journal.db", std::to_string(number)});
       },
       [this, id = row.id](const std::string& text) {
         std::string_view rest = text;
@@ -151,8 +147,7 @@ void Controller::check_all() {
   queries_.add(
       geteuid(),
       [program = settings_.program, folder = settings_.state] {
-        execl(program.c_str(), program.c_str(), "check", "--state", folder.c_str(), nullptr);
-        _exit(1);
+        BackgroundQueries::become({program, "check", "--state", folder});
       },
       [](const std::optional<std::string>& said) {
         if (said && said->ends_with(kAllIsSound)) {
@@ -183,10 +178,9 @@ void Controller::on_predict(Client& client, const Json& request) {
   ask_child(
       client,
       [this, wanted = std::move(wanted), change] {
-        std::cout << prediction(core_, *ruling_, clock_.now(), clock_.ahead(), wanted, change,
-                                kMost)
-                         .dump()
-                  << std::flush;
+        BackgroundQueries::answer(prediction(core_, *ruling_, clock_.now(), clock_.ahead(), wanted,
+                                             change, kMost)
+                                      .dump());
       },
       [](const std::string& text) { return Json::parse(text, nullptr, false); });
 }

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -264,10 +263,10 @@ void Snapshots::look(const Core& core, const EventCounts& counts, BackgroundQuer
           const Snapshot done = write_snapshot(core, counts, journal_.last_record(), folder_,
                                                Moment::child_of_snapshot);
           crash_point(Moment::child_of_snapshot);
-          std::cout << fmt::format("{} {} {} {}", done.record, done.file, done.bytes, done.sum)
-                    << std::flush;
+          BackgroundQueries::answer(
+              fmt::format("{} {} {} {}", done.record, done.file, done.bytes, done.sum));
         } catch (const std::exception& error) {
-          std::cout << "failed " << error.what() << std::flush;
+          BackgroundQueries::answer(fmt::format("failed {}", error.what()));
         }
       },
       [this](const std::optional<std::string>& answer) {

@@ -110,6 +110,9 @@ struct OutsidePolicies {
   std::function<std::shared_ptr<Policy>(const std::string& what,
                                         const std::map<std::string, std::string>& own)>
       make;
+  /// As fork(2), for runs that need a copy of this process each, as policies of one process would
+  /// take turns; null: they need none.
+  pid_t (*fork)() = nullptr;
 };
 
 template <class P>

@@ -410,7 +410,7 @@ if view.idle == 4:
 """)
     c.run("cancel", first)
     c.wait_for_size(small, 1)
-    assert f"it decided what is not possible: {start} (the 1 before it, of 2, stand)" in account(c)["why"]
+    assert f"it decided what is not possible: {start}; the 1 before it stand" in account(c)["why"]
     assert c.queue()[large]["state"] == "PENDING"  # which fcfs would have started first
     c.run("cancel", small)
     c.wait_for_size(large, 4)
