@@ -188,6 +188,30 @@ def test_a_part_may_last_to_the_end(ductile, tmp_path):
     assert "measured: jobs submitted from 80000 s to 1000000 s, seed 1\n" in text
 
 
+def test_a_warm_up_is_detected_in_each_run(ductile):
+    options = ("simulate", "--trace", RIGID_1000, "--nodes", 500, "--policy", "fcfs", "--policy", "easy")
+    done = ductile.run(*options, "--measure-from", "detected", "--json")
+    assert done.returncode == 0 and not done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for each in found:
+        [given] = ductile.objects(*options[:5], "--policy", each["policy"], "--json", "--measure-from",
+                                  each["measured_from_s"])
+        assert (each["jobs"], each["utilization"]) == (given["jobs"], given["utilization"])
+        assert each["jobs"] < each["jobs_in_all"] == 1000
+    text = ductile.output(*options, "--measure-from", "detected")
+    assert ", as detected" in text
+
+
+def test_a_warm_up_that_is_not_detected_is_told(ductile, tmp_path):
+    path = log(tmp_path, line(1, 0, 10), line(2, 86400, 5), line(3, 90000, 5))
+    done = ductile.run("simulate", "--trace", path, "--measure-from", "detected", "--json")
+    [found] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert found["jobs"] == 3 and "measured_from_s" not in found
+    assert "no end of the warm-up is detected" in done.stderr
+    refused = ductile.run("simulate", "--trace", path, "--measure-until", "detected")
+    assert refused.returncode == 2 and "'detected' is no time" in refused.stderr
+
+
 @pytest.mark.parametrize("options, why", [
     (["--measure-from", "2030-01-01"],
      "--measure-from: no job is submitted then or later, but from 5 s to 90000 s"),
