@@ -156,8 +156,8 @@ std::string shell_word(const std::string& word) {
 }
 
 std::string submit_line(const Submission& s) {
-  std::string line =
-      fmt::format("ductile submit -J {} --type {} -N {}", shell_word(s.name), word(s.type), s.nodes);
+  std::string line = fmt::format("ductile submit -J {} --type {} -N {}", shell_word(s.name),
+                                 word(s.type), s.nodes);
   const auto add = [&](bool is_given, const char* option, const auto& value) {
     if (is_given) line += fmt::format(" {} {}", option, value);
   };

@@ -43,8 +43,8 @@ std::string said_by(std::vector<std::string> words) {
   }
   environment.push_back(nullptr);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, words.front().c_str(), &actions, nullptr,
-                                 arguments.data(), environment.data());
+  const int error = posix_spawnp(&child, words.front().c_str(), &actions, nullptr, arguments.data(),
+                                 environment.data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string said;
@@ -61,7 +61,8 @@ std::string said_by(std::vector<std::string> words) {
                                std::strerror(error)));
   }
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   while (said.ends_with('\n')) said.pop_back();
   if (status != 0) throw RunError(fmt::format("{}: {}", words.front(), said));
   return said;
@@ -71,10 +72,9 @@ double slurm_time(std::string_view text) { return parse_number<double>(text).val
 
 }  // namespace
 
-bool SlurmJob::is_over() const {
-  constexpr std::array<std::string_view, 7> kThere{"PENDING",     "CONFIGURING", "RUNNING",
-                                                   "COMPLETING",  "SUSPENDED",   "RESIZING",
-                                                   "REQUEUED"};
+bool SbatchJob::is_over() const {
+  constexpr std::array<std::string_view, 7> kThere{
+      "PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "REQUEUED"};
   return std::ranges::find(kThere, state) == kThere.end();
 }
 
@@ -124,10 +124,10 @@ std::uint64_t call_sbatch(const Submission& submission, const std::string& parti
   return *number;
 }
 
-std::pair<std::uint64_t, SlurmJob> parse_squeue_line(const std::string& line) {
+std::pair<std::uint64_t, SbatchJob> parse_squeue_line(const std::string& line) {
   std::string_view rest = line;
   const auto number = parse_number<std::uint64_t>(next_part(rest, '|'));
-  SlurmJob job;
+  SbatchJob job;
   job.state = next_part(rest, '|');
   job.submit_s = slurm_time(next_part(rest, '|'));
   job.start_s = slurm_time(next_part(rest, '|'));
@@ -138,10 +138,10 @@ std::pair<std::uint64_t, SlurmJob> parse_squeue_line(const std::string& line) {
   return {*number, job};
 }
 
-std::map<std::uint64_t, SlurmJob> call_squeue() {
+std::map<std::uint64_t, SbatchJob> call_squeue() {
   const std::string said = said_by(
       {"squeue", "--me", "--noheader", "--states=all", fmt::format("--format={}", kSqueueFormat)});
-  std::map<std::uint64_t, SlurmJob> jobs;
+  std::map<std::uint64_t, SbatchJob> jobs;
   std::string_view rest = said;
   while (!rest.empty()) {
     const std::string line(next_part(rest, '\n'));

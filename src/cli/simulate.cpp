@@ -662,7 +662,8 @@ void tell_measured(const std::vector<Summary>& summaries, const MeasuredPart& me
     if (from_s.empty()) return;
     const auto [least, most] = std::ranges::minmax(from_s);
     std::cout << (least == most
-                      ? fmt::format("measured: jobs submitted from {:.0f} s on, as detected\n", most)
+                      ? fmt::format("measured: jobs submitted from {:.0f} s on, as detected\n",
+                                    most)
                       : fmt::format("measured: jobs submitted from {:.0f} s to {:.0f} s on, as "
                                     "detected in each run\n",
                                     least, most));

@@ -260,7 +260,7 @@ class SlurmHost final : public Host {
     return count;
   }
   JobCourse course(std::uint64_t number, double& node_s) override {
-    const SlurmJob& job = heard_[number];
+    const SbatchJob& job = heard_[number];
     JobCourse its;
     its.state = job.is_over() && !job.state.empty() ? job.state : "UNKNOWN";
     its.submit_s = job.submit_s;
@@ -275,7 +275,7 @@ class SlurmHost final : public Host {
 
  private:
   const std::string& partition_;
-  std::map<std::uint64_t, SlurmJob> heard_;
+  std::map<std::uint64_t, SbatchJob> heard_;
 };
 
 // Submits the jobs at their times and follows them to their ends.
@@ -658,14 +658,14 @@ void add_play(CLI::App& workload) {
       ->capture_default_str();
   command.add_flag("--dry-run", options->dry_run,
                    "only print when which job would be submitted, as calls of submit");
-  auto* by = command
-                 .add_option_function<std::string>(
-                     "--by",
-                     [options](const std::string& who) { options->by_sbatch = who == "sbatch"; },
-                     "who has the jobs: a controller of ours, or Slurm itself, whose jobs keep "
-                     "their size [controller]")
-                 ->check(CLI::IsMember({"controller", "sbatch"}));
-  command.add_option("--partition", options->partition, "of Slurm, with --by sbatch")
+  auto* by =
+      command
+          .add_option_function<std::string>(
+              "--by", [options](const std::string& who) { options->by_sbatch = who == "sbatch"; },
+              "who has the jobs: a controller of ours, or Slurm itself, whose jobs keep "
+              "their size [controller]")
+          ->check(CLI::IsMember({"controller", "sbatch"}));
+  command.add_option("--slurm-partition", options->partition, "of Slurm, with --by sbatch")
       ->type_name("NAME")
       ->needs(by);
   command

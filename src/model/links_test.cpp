@@ -56,7 +56,8 @@ TEST(FairShares, EachFlowHasABottleneck) {
       flow.members = static_cast<double>(1 + draws.below(16));
       flow.most = draws.uniform(0.1, 30);
       for (std::uint32_t i = 0; i < count; ++i) {
-        if (draws.chance(0.4)) flow.uses.push_back({i, draws.chance(0.5) ? 1 : draws.uniform(0.1, 1)});
+        if (draws.chance(0.4))
+          flow.uses.push_back({i, draws.chance(0.5) ? 1 : draws.uniform(0.1, 1)});
       }
     }
     const std::vector<double> rates = shares(flows, links);

@@ -109,14 +109,14 @@ struct Run {
   Work left = 0;  // at `at`
   Time at{};
   Nodes size = 0;
-  double speed = 1;     // of the slowest of its nodes
-  double bandwidth = 1;  // the share of it that others leave it on links
-  Work sends_to = 0;     // what is left when it sends something else
+  double speed = 1;                  // of the slowest of its nodes
+  double bandwidth = 1;              // the share of it that others leave it on links
+  Work sends_to = 0;                 // what is left when it sends something else
   std::uint32_t answer = kNoAnswer;  // to the resize under way,
   Time ready{};                      //   from when on it looked for a scheduling point,
   Duration cost{};                   //   and what is paid before the answer
-  Pace pace{};          // by how much of them it has
-  Time end = kNever;    // of the work at this size, unless it pauses before
+  Pace pace{};                       // by how much of them it has
+  Time end = kNever;                 // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
   Work reached = 0;     // no more is left: a step was there
@@ -408,10 +408,10 @@ class World {
   std::vector<JobId> barriers_;                         // not over
   std::vector<JobId> behind_;                           // jobs held because a barrier waits
   std::vector<std::pair<JobId, std::uint32_t>> asked_;  // they wait for this close; their epochs
-  bool timer_alone_ = false;           // nothing but the timer came at this instant
-  bool fruitless_ = false;             // and its pass decided nothing, for as long as clocks go
-  std::optional<Time> idles_since_{};  // the first pass of those that decided nothing
-  std::uint64_t companies_ = 0;        // of the core: up to these paces are right
+  bool timer_alone_ = false;            // nothing but the timer came at this instant
+  bool fruitless_ = false;              // and its pass decided nothing, for as long as clocks go
+  std::optional<Time> idles_since_{};   // the first pass of those that decided nothing
+  std::uint64_t companies_ = 0;         // of the core: up to these paces are right
   std::optional<Transfers> transfers_;  // where jobs share links,
   std::map<JobId, Toll> tolls_;         //   and what is paid beside them
   SimulationCounts counts_;
@@ -1092,8 +1092,8 @@ void World::begin_toll(JobId id, Nodes to, Duration cost) {
   const bool sends = !costs.after.rows().empty() || !costs.growth.rows().empty();
   if (!transfers_ || !sends || cost <= Duration{} || tolls_.contains(id)) return;
   const auto whole_us = static_cast<double>(cost.count());
-  tolls_[id] = {.from = run_of(id).size, .to = to, .whole_us = whole_us, .left_us = whole_us,
-                .since = now_};
+  tolls_[id] = {
+      .from = run_of(id).size, .to = to, .whole_us = whole_us, .left_us = whole_us, .since = now_};
 }
 
 // When it sends something else, or has paid; where the answer says that, nothing.

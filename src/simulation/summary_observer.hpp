@@ -112,8 +112,9 @@ class SummaryObserver final : public Observer {
       return;
     }
     summary_.expanded_jobs += core.job(id).expands > 0 ? 1 : 0;
-    const Ran ran_so{submit_of(job, id),       job.submit,  core.job(id).started, now,
-                     job.runtime, state != EndState::completed};
+    const Ran ran_so{submit_of(job, id),   job.submit,
+                     core.job(id).started, now,
+                     job.runtime,          state != EndState::completed};
     if (detects_) {
       ran_.push_back(ran_so);
     } else {

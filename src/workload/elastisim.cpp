@@ -38,7 +38,7 @@ struct Timed {
   std::uint64_t iterations = 1;
   bool point_at_start = false;  // of each iteration
   const ElastisimPhase* phase = nullptr;
-  std::vector<double> time_s;  // by size
+  std::vector<double> time_s;        // by size
   std::vector<Stretches> stretches;  // the same
   bool sends() const {
     return std::ranges::any_of(stretches, [](const Stretches& its) { return !its.rows().empty(); });

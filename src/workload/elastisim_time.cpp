@@ -180,8 +180,8 @@ class TaskTimer {
       begin = end;
     }
     if (!result.empty()) result.back().until = 1;
-    const bool sends = std::ranges::any_of(
-        result, [](const Stretch& stretch) { return !stretch.flows.empty(); });
+    const bool sends =
+        std::ranges::any_of(result, [](const Stretch& stretch) { return !stretch.flows.empty(); });
     return sends ? result : std::vector<Stretch>();
   }
 

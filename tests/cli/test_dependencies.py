@@ -188,18 +188,17 @@ def test_a_part_may_last_to_the_end(ductile, tmp_path):
     assert "measured: jobs submitted from 80000 s to 1000000 s, seed 1\n" in text
 
 
-def test_a_warm_up_is_detected_in_each_run(ductile):
-    options = ("simulate", "--trace", RIGID_1000, "--nodes", 500, "--policy", "fcfs", "--policy", "easy")
-    done = ductile.run(*options, "--measure-from", "detected", "--json")
-    assert done.returncode == 0 and not done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    for each in found:
-        [given] = ductile.objects(*options[:5], "--policy", each["policy"], "--json", "--measure-from",
-                                  each["measured_from_s"])
-        assert (each["jobs"], each["utilization"]) == (given["jobs"], given["utilization"])
-        assert each["jobs"] < each["jobs_in_all"] == 1000
-    text = ductile.output(*options, "--measure-from", "detected")
-    assert ", as detected" in text
+def test_a_warm_up_is_detected_in_each_run(ductile, tmp_path):
+    """The first hundred jobs wait longer and longer, and then there is a gap."""
+    lines = [line(i, 6 * i if i <= 100 else 2000 + 20 * i, 10) for i in range(1, 401)]
+    path = log(tmp_path, *lines)
+    options = ("simulate", "--trace", path, "--policy", "fcfs", "--policy", "easy", "--measure-from")
+    for found in ductile.objects(*options, "detected", "--json"):
+        assert found["measured_from_s"] == 2000 + 20 * 101 and found["mean_wait_s"] == 0
+        assert (found["jobs"], found["jobs_in_all"]) == (300, 400)
+        given = ductile.objects(*options, 2000 + 20 * 101, "--json")[0]
+        assert found["utilization"] == given["utilization"]
+    assert "measured: jobs submitted from 4020 s on, as detected\n" in ductile.output(*options, "detected")
 
 
 def test_a_warm_up_that_is_not_detected_is_told(ductile, tmp_path):

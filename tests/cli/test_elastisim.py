@@ -115,8 +115,8 @@ def writer(nodes, gigabytes, submit=0):
     ([writer(1, 5), writer(3, 30)], [10, 17.5], [5, 15]),
     # One node alone cannot take what the other leaves.
     ([writer(1, 10), writer(1, 10)], [10, 10], [10, 10]),
-    # Three of them have two thirds each, until the first is over at 6.
-    ([writer(1, 4), writer(1, 10), writer(1, 10, 3)], [4.5, 10.5, 13], [4, 10, 13]),
+    # From 3 on each of three has two thirds, until the first is over; the second has 6 GB left then.
+    ([writer(1, 4), writer(1, 10), writer(1, 10, 3)], [4.5, 10.5, 13.5], [4, 10, 13]),
 ])
 def test_who_writes_at_once_shares_the_file_system(ductile, tmp_path, jobs, both, alone):
     file = shares_files(tmp_path, jobs, {"phases": [{"tasks": [transfers("write")]}]})
@@ -195,33 +195,19 @@ def test_shares_are_those_of_a_naive_simulation(ductile, tmp_path, seed):
     assert mine == {str(i): pytest.approx(theirs[i], abs=1e-4) for i in theirs}
 
 
-def test_a_resize_reads_beside_who_reads(ductile, tmp_path):
-    # Job 1 comes at 12 and job 0 is cut to 4 nodes at 20; both then read, from 4 GB/s by 2 nodes each at least.
+def test_what_a_resize_reads_is_shared(ductile, tmp_path):
+    # Cut to 5 nodes for job 2 at their next scheduling points, at 20, both read 40 GB from 4 GB/s.
     model = {"on_reconfiguration": {"tasks": [transfers("read", "40e9")]}, "phases": [waits(10, iterations=4)]}
-    reads = {"phases": [{"tasks": [transfers("read", "40e9")]}]}
-    jobs = [{"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
-            {"type": "rigid", "num_nodes": 4, "submit_time": 12, "application_model": "reads.json"}]
-    file = shares_files(tmp_path, jobs, model)
-    (tmp_path / "reads.json").write_text(json.dumps(reads))
-    got = {}
-    for links in ("shared", "alone"):
-        out = tmp_path / links
-        ductile.output("simulate", "--elastisim", file, "--policy", "mebf", "--quiet", "--check", "--out", out, "--links", links)
-        got[links] = times(out)
-    # Alone it pays 10 s before its nodes are free, at 30, and goes on for 20 s. What comes at 30 reads alone, too.
-    assert got["alone"]["0"] == got["shared"]["0"]
-    assert got["alone"] == {"0": (0, 50), "1": (30, 40)}
-    # Two that are cut at 20 share what there is.
     jobs = [{"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
             {"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
             {"type": "rigid", "num_nodes": 8, "submit_time": 12}]
     file = shares_files(tmp_path, jobs, model, nodes=16)
-    for links in ("shared", "alone"):
-        out = tmp_path / f"{links}-2"
-        ductile.output("simulate", "--elastisim", file, "--policy", "mebf", "--quiet", "--check", "--out", out, "--links", links)
-        got[links] = times(out)
-    assert got["alone"] == {"0": (0, 50), "1": (0, 50), "2": (30, 70)}
-    assert got["shared"] == {"0": (0, 60), "1": (0, 60), "2": (40, 80)}
+    for links, pays in (("shared", 20), ("alone", 10)):
+        out = tmp_path / links
+        [figures] = ductile.objects("simulate", "--elastisim", file, "--policy", "mebf", "--quiet", "--check", "--out", out,
+                                    "--links", links, "--json")
+        assert times(out) == {"0": (0, 40 + pays), "1": (0, 40 + pays), "2": (40 + pays, 80 + pays)}
+        assert figures["reconfiguration_node_s"] == 2 * 8 * pays
 
 
 def test_resizes_come_at_scheduling_points_and_cost_what_the_application_says(ductile, tmp_path):
