@@ -41,8 +41,9 @@ void add_measure_options(CLI::App& command, MeasureOptions& options) {
   command
       .add_option("--measure-from", options.from,
                   "the figures are of jobs submitted from then on: seconds from time 0 of the "
-                  "workload, a share of the time of its submissions, or a date (UTC)")
-      ->type_name(kType);
+                  "workload, a share of the time of its submissions, a date (UTC), or detected: "
+                  "the end of the warm-up of each run, by MSER-5 over the waits of its jobs")
+      ->type_name("S|SHARE%|DATE|detected");
   command.add_option("--measure-until", options.until, "and of those submitted before then")
       ->type_name(kType);
 }
@@ -50,7 +51,9 @@ void add_measure_options(CLI::App& command, MeasureOptions& options) {
 MeasuredPart read_measured(const MeasureOptions& options,
                            std::optional<std::int64_t> unix_start_time) {
   MeasuredPart measured;
-  if (!options.from.empty()) {
+  if (options.from == "detected") {
+    measured.from = MeasuredBound{.detected = true};
+  } else if (!options.from.empty()) {
     measured.from = read_bound("--measure-from", options.from, unix_start_time);
   }
   if (!options.until.empty()) {

@@ -19,7 +19,7 @@ struct MeasureOptions {
 void add_measure_options(CLI::App& command, MeasureOptions& options);
 
 /// "3600" (s), "10%", "1996-10-01", "1996-10-01T12:30" (UTC; `unix_start_time`: s since 1970 of
-/// time 0, if that is known). Throws InputError.
+/// time 0, if that is known); "detected", of the first one. Throws InputError.
 MeasuredPart read_measured(const MeasureOptions& options,
                            std::optional<std::int64_t> unix_start_time);
 

@@ -29,6 +29,8 @@ TEST(MeasureOptions, AreTimesSharesAndDates) {
   EXPECT_THROW(from("1970-01-02", std::nullopt), InputError);
   EXPECT_THROW(from("1970-01-02", std::numeric_limits<std::int64_t>::min()), InputError);
   EXPECT_THROW(from("1970-01-02", std::numeric_limits<std::int64_t>::max()), InputError);
+  EXPECT_TRUE(from("detected").detected);
+  EXPECT_THROW(read_measured({"", "detected"}, {}), InputError);
   EXPECT_TRUE(read_measured({}, {}).is_all());
 }
 

@@ -54,15 +54,6 @@ std::vector<std::string> sleep_of(const WorkloadJob& job, const AdaptiveJob* mor
           times_text(job, *more)};
 }
 
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace
 
 std::size_t prepare_to_play(Workload& workload, Nodes nodes, double speed, Duration extra) {
@@ -155,9 +146,18 @@ Submission played(const Workload& workload, const WorkloadJob& job,
   return s;
 }
 
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 std::string submit_line(const Submission& s) {
-  std::string line =
-      fmt::format("ductile submit -J {} --type {} -N {}", quoted(s.name), word(s.type), s.nodes);
+  std::string line = fmt::format("ductile submit -J {} --type {} -N {}", shell_word(s.name),
+                                 word(s.type), s.nodes);
   const auto add = [&](bool is_given, const char* option, const auto& value) {
     if (is_given) line += fmt::format(" {} {}", option, value);
   };
@@ -167,14 +167,14 @@ std::string submit_line(const Submission& s) {
   add(s.tasks_per_node != 0, "--ntasks-per-node", s.tasks_per_node);
   add(s.priority != 0, "--priority", s.priority);
   add(!s.account.empty(), "-A", s.account);
-  add(s.model != Speedup{}, "--model", quoted(to_text(s.model)));
-  add(s.sizes != SizeConstraint{}, "--sizes", quoted(to_text(s.sizes)));
-  add(!s.output.empty(), "-o", quoted(s.output));
+  add(s.model != Speedup{}, "--model", shell_word(to_text(s.model)));
+  add(s.sizes != SizeConstraint{}, "--sizes", shell_word(to_text(s.sizes)));
+  add(!s.output.empty(), "-o", shell_word(s.output));
   if (s.script.empty()) {
     add(true, "--mpi", kMpiWords[static_cast<std::size_t>(s.mpi)]);
     line += " --";
   }
-  for (const std::string& each : s.program) line += " " + quoted(each);
+  for (const std::string& each : s.program) line += " " + shell_word(each);
   return line;
 }
 

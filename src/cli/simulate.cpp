@@ -68,6 +68,7 @@ struct SimulateOptions {
   std::vector<std::string> policies;
   std::string batsim_scheduler, batsim_timeout_s, elastisim_scheduler, elastisim_timeout_s;
   bool elastisim_schedules = false, overrun_given = false;
+  bool share_links = true;
   bool resample = false;
   std::uint64_t long_term_weeks = Resampling{}.long_term_weeks;
   Transform transform;
@@ -419,6 +420,7 @@ Source from_elastisim(const SimulateOptions& options, ProgressLine& progress) {
   }
   const ElastisimRules rules{.extend_walltime = options.log.rules.extend_walltime,
                              .max_jobs = options.log.rules.max_jobs,
+                             .share_links = options.share_links,
                              .for_scheduler = options.elastisim_schedules,
                              .folders = options.folders};
   ElastisimInput input = read_elastisim(options.elastisim, rules);
@@ -647,10 +649,26 @@ void check_measured(Source& source, const MeasuredPart& measured) {
   };
 }
 
-// Below the table: of which jobs its figures are. Runs of other seeds may have other times.
+// Below the table: of which jobs its figures are. Runs of other seeds may have other times, and
+// where they are detected each run has.
 void tell_measured(const std::vector<Summary>& summaries, const MeasuredPart& measured) {
   if (summaries.empty() || !summaries.front().jobs_in_all) return;
   const Summary& first = summaries.front();
+  if (measured.from && measured.from->detected) {
+    std::vector<double> from_s;
+    for (const Summary& each : summaries) {
+      if (each.measured_from_s) from_s.push_back(*each.measured_from_s);
+    }
+    if (from_s.empty()) return;
+    const auto [least, most] = std::ranges::minmax(from_s);
+    std::cout << (least == most
+                      ? fmt::format("measured: jobs submitted from {:.0f} s on, as detected\n",
+                                    most)
+                      : fmt::format("measured: jobs submitted from {:.0f} s to {:.0f} s on, as "
+                                    "detected in each run\n",
+                                    least, most));
+    return;
+  }
   // The end of the run is another one under each policy.
   std::string until = "the end";
   if (measured.until && measured.until->share != 1.0) {
@@ -659,6 +677,17 @@ void tell_measured(const std::vector<Summary>& summaries, const MeasuredPart& me
   }
   std::cout << fmt::format("measured: jobs submitted from {:.0f} s to {}, seed {}\n",
                            *first.measured_from_s, until, first.seed);
+}
+
+void tell_undetected(const std::vector<Summary>& summaries, const MeasuredPart& measured) {
+  if (!measured.from || !measured.from->detected) return;
+  for (const Summary& summary : summaries) {
+    if (summary.measured_from_s) continue;
+    std::cerr << fmt::format(
+        "ductile: under {}, seed {}, no end of the warm-up is detected, and the figures are of its "
+        "beginning, too: waits still change, or there are fewer than 50 jobs\n",
+        summary.policy, summary.seed);
+  }
 }
 
 void tell_never_satisfied(const std::vector<Summary>& summaries) {
@@ -980,6 +1009,7 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);
   if (!options.quiet) tell_never_satisfied(summaries);
+  if (!options.quiet) tell_undetected(summaries, matrix.measured);
   if (outside) {
     std::cout.flush();
     tell_outside(*outside, options.quiet);
@@ -1085,6 +1115,13 @@ void add_workload_options(CLI::App& command, SimulateOptions& options) {
       ->type_name("NAMED=HERE")
       ->needs(elastisim)
       ->take_all();
+  command
+      .add_option_function<std::string>(
+          "--links", [&options](const std::string& how) { options.share_links = how == "shared"; },
+          "jobs of --elastisim share the bandwidth of the file system and of the backbone, or each "
+          "is as fast as alone [shared]")
+      ->needs(elastisim)
+      ->check(CLI::IsMember({"shared", "alone"}));
   add_log_options(command, options.log);
   add_order_options(command, options.log.rules);
   add_platform_options(command, options);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -30,6 +31,7 @@
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/python_policies.hpp"
+#include "cli/sbatch.hpp"
 #include "cli/submit.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
@@ -56,6 +58,8 @@ struct WorkloadPlayOptions {
   std::vector<std::string> commands;
   std::string output = "/dev/null";
   bool dry_run = false;
+  bool by_sbatch = false;
+  std::string partition, policy = "slurm";  // by sbatch
   LiveOptions live;
 };
 
@@ -139,9 +143,11 @@ PlayedPrograms programs_of(const WorkloadPlayOptions& options, const Workload& w
 }
 
 // What the controller would refuse, or the system, is told before anything is submitted.
-void check(const Workload& workload, const WorkloadJob& job, const PlayedPrograms& programs) {
+void check(const Workload& workload, const WorkloadJob& job, const PlayedPrograms& programs,
+           bool by_sbatch) {
   constexpr std::size_t kLongestWord = 128 * 1024 - 1;  // of a command, in Linux
   try {
+    if (by_sbatch) sbatch_call(played(workload, job, programs), "");
     const Submission its = submission_from_json(to_json(played(workload, job, programs)));
     for (const std::string& argument : its.program) {
       if (argument.size() <= kLongestWord) continue;
@@ -176,11 +182,107 @@ Machine look_at(const LiveOptions& live) {
   return machine;
 }
 
+// Of a job, since the first submission.
+struct JobCourse {
+  double submit_s = 0, start_s = 0, end_s = 0;
+  bool has_run = false;
+  std::string state;
+  std::vector<std::pair<double, Nodes>> sizes;  // since when it had so many nodes
+};
+
+// Who has the jobs. All of it throws RunError.
+class Host {
+ public:
+  struct Count {
+    std::uint64_t there = 0, running = 0;
+  };
+  Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  virtual ~Host() = default;
+  virtual std::uint64_t submit(const Submission& submission) = 0;
+  virtual Count count(const std::unordered_set<std::uint64_t>& ours) = 0;
+  // Of a job that is over, by its own clock, and the node time that it had.
+  virtual JobCourse course(std::uint64_t number, double& node_s) = 0;
+};
+
+class ControllerHost final : public Host {
+ public:
+  explicit ControllerHost(const LiveOptions& live) : live_(live) {}
+  std::uint64_t submit(const Submission& submission) override {
+    return ask(live_, {{"do", "submit"}, {"job", to_json(submission)}})["job"];
+  }
+  Count count(const std::unordered_set<std::uint64_t>& ours) override {
+    const Json queue = ask(live_, {{"do", "queue"}});
+    Count count;
+    for (const Json& row : queue["jobs"]) {
+      if (!ours.contains(row["job"])) continue;
+      ++count.there;
+      count.running += row["state"] == "PENDING" ? 0 : 1;
+    }
+    return count;
+  }
+  JobCourse course(std::uint64_t number, double& node_s) override {
+    const Json row = ask(live_, {{"do", "history"}, {"job", number}})["jobs"].at(0);
+    JobCourse its;
+    its.state = row["state"];
+    its.submit_s = row["submit_s"];
+    its.end_s = row["end_s"];
+    its.has_run = row["start_s"].is_number();
+    if (its.has_run) its.start_s = row["start_s"];
+    for (const Json& size : row["sizes"]) its.sizes.emplace_back(size["time_s"], size["nodes"]);
+    if (!its.sizes.empty() && its.sizes.back().second == 0) its.sizes.pop_back();  // its end
+    node_s = row["node_s"];
+    return its;
+  }
+
+ private:
+  const LiveOptions& live_;
+};
+
+// Slurm forgets jobs some minutes after their end: what was last heard of each counts.
+class SlurmHost final : public Host {
+ public:
+  explicit SlurmHost(const std::string& partition) : partition_(partition) {}
+  std::uint64_t submit(const Submission& submission) override {
+    return call_sbatch(submission, partition_);
+  }
+  Count count(const std::unordered_set<std::uint64_t>& ours) override {
+    const auto all = call_squeue();
+    Count count;
+    for (const std::uint64_t number : ours) {
+      const auto at = all.find(number);
+      if (at != all.end()) heard_[number] = at->second;
+      if (at == all.end() || at->second.is_over()) continue;
+      ++count.there;
+      count.running += at->second.state == "PENDING" ? 0 : 1;
+    }
+    return count;
+  }
+  JobCourse course(std::uint64_t number, double& node_s) override {
+    const SbatchJob& job = heard_[number];
+    JobCourse its;
+    its.state = job.is_over() && !job.state.empty() ? job.state : "UNKNOWN";
+    its.submit_s = job.submit_s;
+    its.end_s = std::max(job.end_s, job.submit_s);
+    its.has_run = job.start_s > 0 && job.start_s <= its.end_s && its.state != "CANCELLED";
+    if (!its.has_run) return its;
+    its.start_s = job.start_s;
+    its.sizes.emplace_back(job.start_s, job.nodes);
+    node_s = (job.end_s - job.start_s) * job.nodes;
+    return its;
+  }
+
+ private:
+  const std::string& partition_;
+  std::map<std::uint64_t, SbatchJob> heard_;
+};
+
 // Submits the jobs at their times and follows them to their ends.
 class Player {
  public:
-  Player(const Workload& workload, const PlayedPrograms& programs, const LiveOptions& live)
-      : workload_(workload), programs_(programs), live_(live), progress_(live.json) {}
+  Player(const Workload& workload, const PlayedPrograms& programs, Host& host, bool json)
+      : workload_(workload), programs_(programs), host_(host), progress_(json) {}
 
   // The numbers by which the controller knows them. Throws Stopped, and RunError if it takes no
   // more of them.
@@ -202,9 +304,7 @@ class Player {
   void submit(const WorkloadJob& job) {
     check_stop();
     try {
-      const Json answer =
-          ask(live_, {{"do", "submit"}, {"job", to_json(played(workload_, job, programs_))}});
-      numbers_.push_back(answer["job"]);
+      numbers_.push_back(host_.submit(played(workload_, job, programs_)));
       ours_.insert(numbers_.back());
     } catch (const std::runtime_error& error) {
       progress_.clear();
@@ -242,15 +342,9 @@ class Player {
     const auto begin = Stopwatch::now();
     if (begin < look_at_) return;
     try {
-      const Json queue = ask(live_, {{"do", "queue"}});
-      std::uint64_t there = 0, running = 0;
-      for (const Json& row : queue["jobs"]) {
-        if (!ours_.contains(row["job"])) continue;
-        ++there;
-        running += row["state"] == "PENDING" ? 0 : 1;
-      }
-      ended_ = numbers_.size() - there;
-      progress_.playing(numbers_.size(), running, ended_, workload_.jobs.size());
+      const Host::Count count = host_.count(ours_);
+      ended_ = numbers_.size() - count.there;
+      progress_.playing(numbers_.size(), count.running, ended_, workload_.jobs.size());
       is_away_ = false;
     } catch (const std::runtime_error& error) {
       if (!std::exchange(is_away_, true)) {
@@ -265,7 +359,7 @@ class Player {
 
   const Workload& workload_;
   const PlayedPrograms& programs_;
-  const LiveOptions& live_;
+  Host& host_;
   const std::atomic<bool>& stop_ = stop_on_signal();
   ProgressLine progress_;
   std::vector<std::uint64_t> numbers_{};
@@ -277,14 +371,6 @@ class Player {
 };
 
 // ---- What came ----------------------------------------------------------------------------------
-
-// Of a job, since the first submission.
-struct JobCourse {
-  double submit_s = 0, start_s = 0, end_s = 0;
-  bool has_run = false;
-  std::string state;
-  std::vector<std::pair<double, Nodes>> sizes;  // since when it had so many nodes
-};
 
 struct Figures {
   double makespan_s = 0, mean_wait_s = 0, mean_turnaround_s = 0, utilization = 0;
@@ -315,22 +401,13 @@ Figures figures_of(const std::vector<JobCourse>& courses, const std::vector<doub
   return figures;
 }
 
-Figures live_figures(const std::vector<std::uint64_t>& numbers, const LiveOptions& live,
-                     Nodes nodes, std::vector<JobCourse>& courses) {
+Figures live_figures(const std::vector<std::uint64_t>& numbers, Host& host, Nodes nodes,
+                     std::vector<JobCourse>& courses) {
   std::vector<double> node_s;
   double begin_s = std::numeric_limits<double>::infinity();
   for (const std::uint64_t number : numbers) {
-    const Json row = ask(live, {{"do", "history"}, {"job", number}})["jobs"].at(0);
-    JobCourse& its = courses.emplace_back();
-    its.state = row["state"];
-    its.submit_s = row["submit_s"];
-    its.end_s = row["end_s"];
-    its.has_run = row["start_s"].is_number();
-    if (its.has_run) its.start_s = row["start_s"];
-    for (const Json& size : row["sizes"]) its.sizes.emplace_back(size["time_s"], size["nodes"]);
-    if (!its.sizes.empty() && its.sizes.back().second == 0) its.sizes.pop_back();  // its end
-    node_s.push_back(row["node_s"]);
-    begin_s = std::min(begin_s, its.submit_s);
+    courses.push_back(host.course(number, node_s.emplace_back()));
+    begin_s = std::min(begin_s, courses.back().submit_s);
   }
   for (JobCourse& its : courses) {
     for (double* time_s : {&its.submit_s, &its.start_s, &its.end_s}) *time_s -= begin_s;
@@ -444,6 +521,12 @@ Json course_json(const JobCourse& its) {
 
 // ---- The command --------------------------------------------------------------------------------
 
+// Slurm counts limits in minutes.
+Duration whole_minutes(Duration time) {
+  constexpr Duration kMinute = whole_seconds(60);
+  return kMinute * std::max<std::int64_t>((time + kMinute - kTick) / kMinute, 1);
+}
+
 void play(const WorkloadPlayOptions& options) {
   if (options.file.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give a log, or --generate MODEL");
@@ -454,6 +537,10 @@ void play(const WorkloadPlayOptions& options) {
   Machine machine;
   if (options.dry_run) {
     machine.nodes = played_workload.nodes;
+  } else if (options.by_sbatch) {
+    machine.nodes = call_sinfo(options.partition);
+    machine.policy = options.policy;
+    for (const auto& [number, job] : call_squeue()) machine.jobs += job.is_over() ? 0 : 1;
   } else {
     machine = look_at(options.live);
   }
@@ -464,12 +551,17 @@ void play(const WorkloadPlayOptions& options) {
     tell_remark(fmt::format("{} jobs have a barrier, and are played without", barriers));
   const PlayedPrograms programs = programs_of(options, *workload);
 
-  for (const WorkloadJob& job : workload->jobs) check(*workload, job, programs);
+  for (WorkloadJob& job : workload->jobs) {
+    check(*workload, job, programs, options.by_sbatch);
+    if (options.by_sbatch) job.walltime = whole_minutes(job.walltime);
+  }
 
   if (options.dry_run) {
     for (const WorkloadJob& job : workload->jobs) {
+      const Submission its = played(*workload, job, programs);
       std::cout << fmt::format("{:.3f} ", to_seconds(job.submit))
-                << submit_line(played(*workload, job, programs)) << '\n';
+                << (options.by_sbatch ? sbatch_line(its, options.partition) : submit_line(its))
+                << '\n';
     }
     return;
   }
@@ -483,9 +575,16 @@ void play(const WorkloadPlayOptions& options) {
     tell_remark(fmt::format("{} other jobs are in the queue, which the simulator does not know",
                             machine.jobs));
   }
-  const std::vector<std::uint64_t> numbers = Player(*workload, programs, options.live).play();
+  std::unique_ptr<Host> host;
+  if (options.by_sbatch) {
+    host = std::make_unique<SlurmHost>(options.partition);
+  } else {
+    host = std::make_unique<ControllerHost>(options.live);
+  }
+  const std::vector<std::uint64_t> numbers =
+      Player(*workload, programs, *host, options.live.json).play();
   std::vector<JobCourse> live_courses, simulated_courses;
-  const Figures live = live_figures(numbers, options.live, machine.nodes, live_courses);
+  const Figures live = live_figures(numbers, *host, machine.nodes, live_courses);
   const Figures simulated = simulated_figures(workload, machine, options, simulated_courses);
   if (!options.live.json) {
     print_table(live, simulated);
@@ -559,6 +658,22 @@ void add_play(CLI::App& workload) {
       ->capture_default_str();
   command.add_flag("--dry-run", options->dry_run,
                    "only print when which job would be submitted, as calls of submit");
+  auto* by =
+      command
+          .add_option_function<std::string>(
+              "--by", [options](const std::string& who) { options->by_sbatch = who == "sbatch"; },
+              "who has the jobs: a controller of ours, or Slurm itself, whose jobs keep "
+              "their size [controller]")
+          ->check(CLI::IsMember({"controller", "sbatch"}));
+  command.add_option("--slurm-partition", options->partition, "of Slurm, with --by sbatch")
+      ->type_name("NAME")
+      ->needs(by);
+  command
+      .add_option("--policy", options->policy,
+                  "of the simulator's run, with --by sbatch; a controller says its own")
+      ->type_name("NAME[:parameter=value,...]")
+      ->needs(by)
+      ->capture_default_str();
   add_live_options(command, options->live, true);
   command.callback([options] { play(*options); });
 }

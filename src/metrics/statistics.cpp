@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/random.hpp"
 
@@ -314,6 +315,29 @@ PairedComparison compare_series(std::span<const double> baseline, std::span<cons
     result.ratio_95 = {std::exp(logs_95.low), std::exp(logs_95.high)};
   }
   return result;
+}
+
+std::optional<std::size_t> warm_up_length(std::span<const double> values) {
+  constexpr std::size_t kBatch = 5, kFewest = 10;
+  const std::size_t count = values.size() / kBatch;
+  if (count < kFewest) return std::nullopt;
+  // From the last one on, each further mean changes mean and squares (Welford 1962). The last few
+  // are few enough to be alike by chance (White et al. leave out the last five).
+  double mean_so_far = 0, squares = 0, least = std::numeric_limits<double>::infinity();
+  std::size_t cut = 0;
+  for (std::size_t left = 1; left <= count; ++left) {
+    const std::size_t at = count - left;
+    const double value = mean(values.subspan(at * kBatch, kBatch));
+    const double off = value - mean_so_far;
+    mean_so_far += off / static_cast<double>(left);
+    squares += off * (value - mean_so_far);
+    const double error = squares / (static_cast<double>(left) * static_cast<double>(left));
+    if (left <= kBatch || error > least) continue;
+    least = error;
+    cut = at;
+  }
+  if (2 * cut > count) return std::nullopt;
+  return cut * kBatch;
 }
 
 std::vector<double> holm(std::span<const double> p) {

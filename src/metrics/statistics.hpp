@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -96,6 +97,12 @@ std::size_t block_length(std::span<const double> values);
 /// where blocks of them are too few or too different.
 PairedComparison compare_series(std::span<const double> baseline, std::span<const double> values,
                                 std::uint64_t seed = 1, std::size_t replicates = 4999);
+
+/// How many values at the beginning of a series are still under the influence of its start, by
+/// MSER-5 (White, Cobb and Spratt 2000): in means of five values each, the cut after which the sum
+/// of squares around the mean, by the square of how many means are left, is least. Nothing, if that
+/// is in the second half, or if there are fewer than 10 means: the series is too short to tell.
+std::optional<std::size_t> warm_up_length(std::span<const double> values);
 
 /// Holm's correction (1979): p values as if each were of the only comparison made, so that the
 /// chance that any of them is below 0.05 where nothing differs is at most 5 %. What is not a number

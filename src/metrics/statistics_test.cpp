@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -171,6 +172,47 @@ TEST(Statistics, ASeriesIsLessSureThanItsNumberOfValuesSays) {
   const PairedComparison again = compare_series(baseline, values);
   EXPECT_EQ(again.difference_95.low, series.difference_95.low);
   EXPECT_EQ(again.p, series.p);
+}
+
+TEST(Statistics, AWarmUpEndsWhereTheRestVariesLeast) {
+  std::vector<double> values = series_of(4, 0.3, 2000);
+  const auto cut = warm_up_length(values);
+  ASSERT_TRUE(cut);
+  EXPECT_LT(*cut, 300u);
+  for (std::size_t i = 0; i < 400; ++i) values[i] += 20 - static_cast<double>(i) / 20;
+  const auto later = warm_up_length(values);
+  ASSERT_TRUE(later);
+  EXPECT_GT(*later, 330u);
+  EXPECT_LT(*later, 420u);
+  EXPECT_EQ(*later % 5, 0u);
+  // As written down, with the sums of each cut.
+  std::vector<double> means;
+  for (std::size_t i = 0; i + 5 <= values.size(); i += 5) {
+    means.push_back(std::accumulate(&values[i], &values[i] + 5, 0.0) / 5);
+  }
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t at = 0; at + 5 < means.size(); ++at) {
+    const auto left = static_cast<double>(means.size() - at);
+    double sum = 0, squares = 0;
+    for (std::size_t i = at; i < means.size(); ++i) sum += means[i];
+    for (std::size_t i = at; i < means.size(); ++i) squares += std::pow(means[i] - sum / left, 2);
+    if (squares / (left * left) >= least) continue;
+    least = squares / (left * left);
+    best = at;
+  }
+  EXPECT_EQ(*later, 5 * best);
+}
+
+TEST(Statistics, AWarmUpIsNotKnownOfASeriesThatGrowsOrIsShort) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < 49; ++i) values.push_back(1);
+  EXPECT_FALSE(warm_up_length(values));
+  values.push_back(1);
+  EXPECT_EQ(warm_up_length(values), 0u);
+  for (std::size_t i = 0; i < 1000; ++i) values.push_back(static_cast<double>(i));
+  EXPECT_FALSE(warm_up_length(values));
+  EXPECT_FALSE(warm_up_length({}));
 }
 
 TEST(Statistics, HolmsCorrection) {

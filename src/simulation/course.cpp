@@ -55,13 +55,16 @@ void Course::for_parts(const Visit& visit) const {
   }
 }
 
+// Where nodes failed it may be smaller than it may be.
+template <class Row>
+const Row& Course::at_size(std::span<const Row> rows, Nodes size) const {
+  const Nodes row = std::max(size, more_.size.min) - more_.size.min;
+  return rows[std::min<std::size_t>(row, rows.size() - 1)];
+}
+
 double Course::ticks_of_iteration(const Part& part, Nodes size) const {
   const auto times_s = part.phase.times_s.rows();
-  if (!times_s.empty()) {
-    // Where nodes failed it may be smaller than it may be.
-    const Nodes row = std::max(size, more_.size.min) - more_.size.min;
-    return 1e6 * times_s[std::min<std::size_t>(row, times_s.size() - 1)];
-  }
+  if (!times_s.empty()) return 1e6 * at_size(times_s, size);
   return static_cast<double>(runtime_.count()) * (part.until - part.from) / part.phase.iterations *
          part.phase.speedup.relative_time(size, preferred_);
 }
@@ -179,6 +182,28 @@ std::optional<Work> Course::next_point(Work left, Nodes size) const {
     if (step->iterations > 0 && more_.delta_of(*step, size) != 0) point = left_at(*step);
   }
   return point > 0 ? std::optional(point) : std::nullopt;
+}
+
+Course::Sending Course::sending(Work left, Nodes size) const {
+  Sending sending;
+  for_parts([&](const Part& part) {
+    const auto all = part.phase.stretches.rows();
+    if (left <= part.end || all.empty() || at_size(all, size).rows().empty()) return true;
+    if (left > part.begin) {  // nothing, until this part begins
+      sending.to = part.begin;
+      return false;
+    }
+    const Work end = part.end + (left - part.end - 1) / unit_ * unit_;  // of the iteration
+    sending.to = end;
+    for (const Stretch& stretch : at_size(all, size).rows()) {
+      const Work rest = std::llround((1 - stretch.until) * static_cast<double>(unit_));
+      if (end + rest >= left) continue;
+      sending = {stretch.flows, end + rest};
+      break;
+    }
+    return false;
+  });
+  return sending;
 }
 
 std::optional<Work> Course::next_point_without_phases(Work left, Nodes size) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
@@ -52,6 +53,13 @@ class Course {
   /// nothing if the job ends before one. Without phases it is at one that is half a microsecond
   /// away, for times are rounded.
   std::optional<Work> next_point(Work left, Nodes size) const;
+  /// What is under way over links that are shared, of a job of this size that goes on with `left`,
+  /// and what is left when that changes: 0, if it does not.
+  struct Sending {
+    std::span<const Flow> flows{};
+    Work to = 0;
+  };
+  Sending sending(Work left, Nodes size) const;
 
  private:
   /// A share of all work: of the decimal that it is written as, to the nearest whole number.
@@ -62,6 +70,8 @@ class Course {
   void for_parts(const Visit& visit) const;
   bool has_phases() const { return unit_ > 0; }
   double progress_at(Work left) const;
+  template <class Row>
+  const Row& at_size(std::span<const Row> rows, Nodes size) const;
   double ticks_of_iteration(const Part& part, Nodes size) const;
   std::optional<Work> next_point_without_phases(Work left, Nodes size) const;
 

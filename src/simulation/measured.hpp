@@ -13,10 +13,12 @@ namespace ductile {
 struct MeasuredBound {
   Time at{};
   std::optional<double> share{};  // 0 to 1; instead of `at`
+  bool detected = false;          // instead: the end of the warm-up, which each run shows itself
   bool operator==(const MeasuredBound&) const = default;
 
   /// `workload` is as it was read.
   Time in(const Workload& workload) const {
+    if (detected) return Time::min();
     if (!share) return at;
     if (workload.jobs.empty()) return {};
     const Time first = workload.jobs.front().submit, last = workload.jobs.back().submit;
@@ -30,7 +32,7 @@ struct MeasuredPart {
   bool is_all() const { return !from && !until; }
 };
 
-/// The same of one workload.
+/// The same of one workload; where `from` is to be detected, from the beginning.
 struct MeasuredTimes {
   Time from = Time::min(), until = kNever;
   bool contains(Time time) const { return from <= time && time < until; }

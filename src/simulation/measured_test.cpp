@@ -54,5 +54,46 @@ TEST(Measured, FiguresAreOfJobsSubmittedThenAndOfNodesHeldThen) {
   EXPECT_EQ(figures({.from = MeasuredBound{.at = at(100)}}).jobs, 0u);
 }
 
+// On one node jobs of 10 s come each 5 s at first, and then each 20 s: the queue of the beginning
+// is gone at some time, and what comes then does not wait.
+TEST(Measured, AWarmUpIsDetected) {
+  Workload workload = small_workload();
+  const WorkloadJob model = workload.jobs[0];
+  workload.jobs.clear();
+  Time submit{};
+  for (std::uint64_t name = 1; name <= 400; ++name) {
+    WorkloadJob job = model;
+    job.name = name;
+    job.submit = submit;
+    job.nodes = 4;
+    workload.jobs.push_back(job);
+    submit += whole_seconds(name < 40 ? 5 : 20);
+  }
+  const SimulationSettings settings = small_settings();
+  const auto figures = [&](MeasuredPart measured) {
+    SummaryObserver observer(workload, {}, measured);
+    Observer* const observers[] = {&observer};
+    const SimulationCounts counts = simulate(workload, settings, observers);
+    return observer.summary(workload, settings, counts);
+  };
+  const Summary found = figures({.from = MeasuredBound{.detected = true}});
+  EXPECT_EQ(found.mean_wait_s, 0);
+  EXPECT_EQ(found.jobs_in_all, 400u);
+  ASSERT_TRUE(found.measured_from_s);
+  // The same as if it had been given.
+  const Summary given =
+      figures({.from = MeasuredBound{.at = Time{seconds(*found.measured_from_s)}}});
+  EXPECT_EQ(found.jobs, given.jobs);
+  EXPECT_EQ(found.utilization, given.utilization);
+  EXPECT_EQ(found.throughput_jobs_h, given.throughput_jobs_h);
+  EXPECT_EQ(found.mean_turnaround_s, given.mean_turnaround_s);
+  // Of the jobs before a time alone.
+  const Summary early = figures({.from = MeasuredBound{.detected = true},
+                                 .until = MeasuredBound{.at = Time{whole_seconds(190)}}});
+  EXPECT_FALSE(early.measured_from_s);
+  EXPECT_EQ(early.jobs, 38u);
+  EXPECT_EQ(early.jobs_in_all, 400u);
+}
+
 }  // namespace
 }  // namespace ductile

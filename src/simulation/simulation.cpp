@@ -21,6 +21,7 @@
 #include "simulation/course.hpp"
 #include "simulation/look_ahead.hpp"
 #include "simulation/mpi_time.hpp"
+#include "simulation/transfers.hpp"
 
 namespace ductile {
 namespace {
@@ -101,14 +102,21 @@ class Agenda {
   std::vector<Entry> entries_;
 };
 
-// The truth about a running job that is not rigid.
+constexpr std::uint32_t kNoAnswer = ~0u;
+
+// The truth about a running job that is not rigid, or that sends something over links.
 struct Run {
   Work left = 0;  // at `at`
   Time at{};
   Nodes size = 0;
-  double speed = 1;     // of the slowest of its nodes
-  Pace pace{};          // by how much of them it has
-  Time end = kNever;    // of the work at this size, unless it pauses before
+  double speed = 1;                  // of the slowest of its nodes
+  double bandwidth = 1;              // the share of it that others leave it on links
+  Work sends_to = 0;                 // what is left when it sends something else
+  std::uint32_t answer = kNoAnswer;  // to the resize under way,
+  Time ready{};                      //   from when on it looked for a scheduling point,
+  Duration cost{};                   //   and what is paid before the answer
+  Pace pace{};                       // by how much of them it has
+  Time end = kNever;                 // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
   Work reached = 0;     // no more is left: a step was there
@@ -121,7 +129,51 @@ struct Run {
   std::uint32_t resizes = 0;      // orders so far, in all its lives
   std::uint32_t measurement = 0;  // of MTCT, the one to come
   std::int64_t told_mtct = 0;     // since the last resize
+
+  Pace has_pace() const {
+    constexpr std::uint64_t kParts = std::uint64_t{1} << 40;
+    if (bandwidth == 1) return pace;
+    const double parts = bandwidth * static_cast<double>(kParts);
+    return {pace.has * std::max(static_cast<std::uint64_t>(std::llround(parts)), std::uint64_t{1}),
+            pace.of * kParts};
+  }
 };
+
+// What a resize costs, while it is paid and sends something over links.
+struct Toll {
+  Nodes from = 0, to = 0;
+  double whole_us = 0, left_us = 0;  // at full speed; the latter at `since`
+  Time since{};
+  double next_us = 0;  // left when it sends something else, or it is paid
+};
+
+// What it sends from `since` on, and what is left when that changes. `least`: the job's least size.
+std::pair<std::span<const Flow>, double> sent_for(const ResizeCosts& costs, Nodes least,
+                                                  const Toll& toll) {
+  constexpr double kNear_us = 0.5;
+  double end_us = 0;
+  std::optional<std::pair<std::span<const Flow>, double>> found;
+  const auto pass = [&](double until_us, std::span<const Flow> flows) {
+    const double left_us = std::max(toll.whole_us - until_us, 0.0);
+    if (!found && left_us + kNear_us < toll.left_us) found = {flows, left_us};
+  };
+  const auto pass_all = [&](const SharedList<double>& times_s, const SharedList<Stretches>& sent,
+                            std::size_t row) {
+    const std::span<const double> times = times_s.rows();
+    if (times.empty()) return;
+    row = std::min(row, times.size() - 1);
+    const double time_us = 1e6 * times[row];
+    if (!sent.rows().empty()) {
+      for (const Stretch& stretch : sent.rows()[row].rows()) {
+        pass(end_us + stretch.until * time_us, stretch.flows);
+      }
+    }
+    pass(end_us += time_us, {});
+  };
+  pass_all(costs.after_s, costs.after, toll.to - std::min(toll.to, least));
+  if (toll.to > toll.from) pass_all(costs.growth_s, costs.growth, toll.to - toll.from - 1);
+  return found.value_or(std::pair{std::span<const Flow>(), 0.0});
+}
 
 // An answer under way to the core.
 struct Answer {
@@ -166,6 +218,7 @@ class World {
       throw std::logic_error("node events need identities");
     }
     if (ordered) arrivals_.emplace(*ordered);
+    if (!workload.links.empty()) transfers_.emplace(workload.links);
     Accounts accounts(settings.rules.fairness);
     for (const std::string& name : workload.accounts) {
       account_numbers_.push_back(accounts.number(name));
@@ -292,8 +345,15 @@ class World {
   void note_speed(JobId id);
   void follow_companies();
   void take_pace(JobId id, const Pace& its);
+  void note_transfers(JobId id);
+  void stop_transfers(JobId id);
+  void begin_toll(JobId id, Nodes to, Duration cost);
+  std::optional<Time> next_of_toll(JobId id) const;
+  void pass_toll(JobId id);
+  void move_answer(JobId id, Time at);
+  void follow_transfers();
   bool goes_on_as_before(JobId id, const Answer& answer) const;
-  void send(JobId id, Time at, Answer answer);
+  std::uint32_t send(JobId id, Time at, Answer answer);
   void pay_so_far(JobId id);
   void pay(JobId id, Duration time, Nodes nodes);
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
@@ -348,10 +408,12 @@ class World {
   std::vector<JobId> barriers_;                         // not over
   std::vector<JobId> behind_;                           // jobs held because a barrier waits
   std::vector<std::pair<JobId, std::uint32_t>> asked_;  // they wait for this close; their epochs
-  bool timer_alone_ = false;           // nothing but the timer came at this instant
-  bool fruitless_ = false;             // and its pass decided nothing, for as long as clocks go
-  std::optional<Time> idles_since_{};  // the first pass of those that decided nothing
-  std::uint64_t companies_ = 0;        // of the core: up to these paces are right
+  bool timer_alone_ = false;            // nothing but the timer came at this instant
+  bool fruitless_ = false;              // and its pass decided nothing, for as long as clocks go
+  std::optional<Time> idles_since_{};   // the first pass of those that decided nothing
+  std::uint64_t companies_ = 0;         // of the core: up to these paces are right
+  std::optional<Transfers> transfers_;  // where jobs share links,
+  std::map<JobId, Toll> tolls_;         //   and what is paid beside them
   SimulationCounts counts_;
   Wide paid_ = 0;  // for resizes, in node-microseconds
 };
@@ -376,6 +438,7 @@ SimulationCounts World::run() {
       events_of_instant();
       close();
       if (portfolio_) look_ahead();
+      if (transfers_) follow_transfers();
     } while (agenda_.next() == now_ || next_submission() == now_ || may_pass_barrier());
     if (instants % 4096 == 0 && settings_.progress) settings_.progress(counts_.jobs_over, now_);
   }
@@ -650,10 +713,11 @@ void World::happen() {
   }
 }
 
-// Where a job asks for nodes, or waits to hear whether it is resized.
+// Where a job asks for nodes, waits to hear whether it is resized, or sends something else.
 struct World::Halt {
+  enum class Kind : std::uint8_t { asks, point, sends };
   Work left = 0;
-  bool asks = false;
+  Kind kind = Kind::point;
 };
 
 std::optional<World::Halt> World::next_halt(JobId id) const {
@@ -661,26 +725,42 @@ std::optional<World::Halt> World::next_halt(JobId id) const {
   const Course course = course_of(id);
   const Run& run = run_of(id);
   std::optional<Halt> next;
-  if (run.left > 0 && run.step < steps.size()) next = {course.left_at(steps[run.step]), true};
-  if (!settings_.policy->wants.points || !sizes_while_running(adaptive(id)->type)) return next;
-  const std::optional<Work> point = course.next_point(std::min(run.left, run.told - 1), run.size);
-  if (point && (!next || *point > next->left)) next = {*point, false};
+  if (run.left > 0 && run.step < steps.size()) {
+    next = {course.left_at(steps[run.step]), Halt::Kind::asks};
+  }
+  if (settings_.policy->wants.points && sizes_while_running(adaptive(id)->type)) {
+    const std::optional<Work> point = course.next_point(std::min(run.left, run.told - 1), run.size);
+    if (point && (!next || *point > next->left)) next = {*point, Halt::Kind::point};
+  }
+  if (!transfers_) return next;
+  const Work sends_to = run.pause == kNever ? run.sends_to : std::max(run.sends_to, run.paused);
+  if (sends_to > 0 && sends_to < run.left && (!next || sends_to >= next->left)) {
+    next = {sends_to, Halt::Kind::sends};
+  }
   return next;
 }
 
 void World::halt(JobId id) {
   const AdaptiveJob& more = *adaptive(id);
+  if (tolls_.contains(id)) return pass_toll(id);
   Run& run = run_of(id);
   const Halt here = *next_halt(id);
   const Course course = course_of(id);
-  run.reached = run.told = here.left;
+  run.reached = here.left;
+  if (here.kind == Halt::Kind::sends) {
+    advance(id);
+    note_transfers(id);
+    plan(id);
+    return;
+  }
+  run.told = here.left;
   const auto wait = [&](Nodes wanted) {
     for (Observer* observer : observers_) {
       observer->on_point(now_, id, course.iterations_done(here.left), wanted, core_);
     }
     asked_.emplace_back(id, ++epochs_[index(id)]);
   };
-  if (!here.asks) {
+  if (here.kind == Halt::Kind::point) {
     tell(event::AtPoint{id});
     wait(0);
     return;
@@ -784,6 +864,9 @@ void World::begin(JobId id) {
     run.size = job.holding.count;
     note_speed(id);
     run.pause = kNever;  // it may have been about to be resized in another life
+    run.answer = kNoAnswer;
+    run.bandwidth = 1;
+    note_transfers(id);
     plan(id);
     if (adaptive(id)->watts > 0) {
       schedule(later(now_, settings_.power_delay), Kind::power, id, 0);
@@ -882,10 +965,16 @@ void World::plan(JobId id) {
     if (counts_pauses || kill <= run.pause) at = std::min(at, std::max(kill, now_));
   }
   watch_prediction(id);
+  if (const auto next = next_of_toll(id); next && *next <= at) {
+    schedule(std::max(*next, now_), Kind::step, id, epoch);
+    return;
+  }
   if (const auto next = next_halt(id)) {
     const Work there = next->left;
-    const Time ask = when(there);
-    const bool counted = !next->asks || steps[run.step].iterations > 0;
+    const bool at_pause = next->kind == Halt::Kind::sends && there == run.paused;
+    const Time ask = at_pause && run.pause != kNever ? run.pause : when(there);
+    const bool counted = next->kind == Halt::Kind::point ||
+                         (next->kind == Halt::Kind::asks && steps[run.step].iterations > 0);
     const bool is_resized = counted && run.pause != kNever && there <= run.paused;
     const bool before_end = ask < at || (counted && ask == run.end && ask == at);
     if (before_end && ask <= run.pause && !is_resized) {
@@ -910,6 +999,7 @@ void World::withdraw_requests(JobId id) {
 void World::go_on(JobId id) {
   const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
   if (!steps.empty() && steps.front().iterations > 0) withdraw_requests(id);
+  note_transfers(id);
   plan(id);
 }
 
@@ -918,13 +1008,14 @@ Work World::left_at(JobId id, Time time) const {
   const Run& run = run_of(id);
   const Duration worked = std::max(time - run.at, Duration{});
   const Duration at_speed_1 = at_speed(worked, 1 / run.speed);
-  return std::min(course_of(id).left_after(run.left, run.size, at_speed_1, run.pace), run.reached);
+  const Work left = course_of(id).left_after(run.left, run.size, at_speed_1, run.has_pace());
+  return std::min(left, run.reached);
 }
 
 // When it has no more left than this, as it goes on.
 Time World::when(JobId id, Work left) const {
   const Run& run = run_of(id);
-  const Time at_speed_1 = course_of(id).when(run.at, run.left, left, run.size, run.pace);
+  const Time at_speed_1 = course_of(id).when(run.at, run.left, left, run.size, run.has_pace());
   if (run.speed == 1) return at_speed_1;
   return later(run.at, at_speed(at_speed_1 - run.at, run.speed));
 }
@@ -964,6 +1055,107 @@ void World::take_pace(JobId id, const Pace& its) {
   run.pace = its;
   if (run.pause != kNever && run.pause > now_) run.paused = left_at(id, run.pause);
   plan(id);
+}
+
+// What it sends from here on, for its work or for a resize.
+void World::note_transfers(JobId id) {
+  if (!transfers_) return;
+  Run& run = run_of(id);
+  const bool pauses = run.pause <= now_;
+  if (pauses && run.answer != kNoAnswer) {
+    begin_toll(id, answers_[run.answer].now.count, run.cost);
+  }
+  run.sends_to = 0;
+  if (const auto at = tolls_.find(id); at != tolls_.end()) {
+    Toll& toll = at->second;
+    const auto [flows, next_us] = sent_for(adaptive(id)->costs, adaptive(id)->size.min, toll);
+    toll.next_us = next_us;
+    transfers_->set(id, flows);
+  } else if (pauses || run.at > now_) {
+    transfers_->set(id, {});
+  } else {
+    const Course::Sending its = course_of(id).sending(run.left, run.size);
+    run.sends_to = its.to;
+    transfers_->set(id, its.flows);
+  }
+}
+
+void World::stop_transfers(JobId id) {
+  if (!transfers_ || !adaptive(id)) return;
+  tolls_.erase(id);
+  transfers_->set(id, {});
+}
+
+// From now on it pays for a resize to so many nodes.
+void World::begin_toll(JobId id, Nodes to, Duration cost) {
+  const ResizeCosts& costs = adaptive(id)->costs;
+  const bool sends = !costs.after.rows().empty() || !costs.growth.rows().empty();
+  if (!transfers_ || !sends || cost <= Duration{} || tolls_.contains(id)) return;
+  const auto whole_us = static_cast<double>(cost.count());
+  tolls_[id] = {
+      .from = run_of(id).size, .to = to, .whole_us = whole_us, .left_us = whole_us, .since = now_};
+}
+
+// When it sends something else, or has paid; where the answer says that, nothing.
+std::optional<Time> World::next_of_toll(JobId id) const {
+  const auto at = tolls_.find(id);
+  if (at == tolls_.end()) return std::nullopt;
+  const Toll& toll = at->second;
+  const Run& run = run_of(id);
+  if (toll.next_us > 0) {
+    return later(toll.since, seconds((toll.left_us - toll.next_us) / run.bandwidth / 1e6));
+  }
+  return run.pause == kNever ? std::optional(run.at) : std::nullopt;
+}
+
+void World::pass_toll(JobId id) {
+  Toll& toll = tolls_.at(id);
+  toll.left_us = toll.next_us;
+  toll.since = now_;
+  if (toll.left_us == 0) tolls_.erase(id);
+  note_transfers(id);
+  plan(id);
+}
+
+void World::move_answer(JobId id, Time at) {
+  Run& run = run_of(id);
+  Answer answer = std::move(answers_[run.answer]);
+  answers_[run.answer] = {.decision = DecisionId::none};
+  run.answer = send(id, at, std::move(answer));
+}
+
+// Who shares links with others than before is slower or faster from now on. What it pays ends, and
+// the scheduling point at which it is about to be resized comes, later or earlier, too.
+void World::follow_transfers() {
+  for (const auto& [id, speed] : transfers_->settle()) {
+    if (!core_.state().jobs.contains(id) || core_.job(id).status != Status::running) continue;
+    Run& run = run_of(id);
+    if (run.bandwidth == speed) continue;
+    if (const auto at = tolls_.find(id); at != tolls_.end()) {
+      Toll& toll = at->second;
+      const auto paid_us = static_cast<double>((now_ - toll.since).count()) * run.bandwidth;
+      toll.left_us = std::max(toll.left_us - paid_us, toll.next_us);
+      toll.since = now_;
+      run.bandwidth = speed;
+      const Time end = later(now_, seconds(toll.left_us / speed / 1e6));
+      if (run.pause == kNever) {
+        run.at = end;
+      } else {
+        move_answer(id, end);
+      }
+    } else {
+      advance(id);
+      run.bandwidth = speed;
+      const bool waits = run.pause != kNever && run.pause > now_;
+      if (waits && settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end) {
+        run.pause = std::max(run.ready, when(id, run.paused));
+        move_answer(id, later(run.pause, run.cost));
+      } else if (waits) {
+        run.paused = left_at(id, run.pause);
+      }
+    }
+    plan(id);
+  }
 }
 
 void World::advance(JobId id) {
@@ -1018,9 +1210,11 @@ void World::order_resize(const Decision& decision) {
   if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
   run.pause = point->at;
   run.paused = point->left;
+  run.ready = later(now_, delay);
+  run.cost = how.pays_after ? Duration{} : answer.cost;
+  run.answer = send(id, later(point->at, run.cost), std::move(answer));
+  if (run.pause <= now_) note_transfers(id);
   plan(id);
-  const Time paid = later(point->at, how.pays_after ? Duration{} : answer.cost);
-  send(id, paid, std::move(answer));
 }
 
 // For the resize under way, so far: from its pause on, all that the job holds.
@@ -1051,7 +1245,7 @@ Holding World::partly(const Holding& before, const Holding& after, Draws draw) c
   return some;
 }
 
-void World::send(JobId id, Time at, Answer answer) {
+std::uint32_t World::send(JobId id, Time at, Answer answer) {
   if (free_answers_.empty()) {
     free_answers_.push_back(static_cast<std::uint32_t>(answers_.size()));
     answers_.emplace_back();
@@ -1060,6 +1254,7 @@ void World::send(JobId id, Time at, Answer answer) {
   free_answers_.pop_back();
   answers_[place] = std::move(answer);
   schedule(at, Kind::answer, id, place);
+  return place;
 }
 
 void World::answer_start(JobId id, const Answer& answer) {
@@ -1085,6 +1280,8 @@ bool World::goes_on_as_before(JobId id, const Answer& answer) const {
 
 void World::answer_resize(JobId id, Answer answer) {
   Run& run = run_of(id);
+  run.answer = kNoAnswer;
+  if (tolls_.erase(id) > 0) answer.cost = now_ - run.pause;
   const Time retry = answer.changed ? Time{} : now_ + settings_.resize.retry;
   if (answer.changed && goes_on_as_before(id, answer)) {
     run.pause = kNever;
@@ -1101,8 +1298,11 @@ void World::answer_resize(JobId id, Answer answer) {
     const bool has_paid = !settings_.resize.pays_after;
     pay(id, answer.cost,
         has_paid ? std::max(answer.before, answer.now.count) + answer.replaced : answer.now.count);
+    if (!has_paid) {
+      begin_toll(id, answer.now.count, answer.cost);
+      run.at = later(now_, std::exchange(answer.cost, Duration{}));
+    }
     run.size = answer.now.count;
-    if (!has_paid) run.at = later(now_, std::exchange(answer.cost, Duration{}));
   }
   const event::Resized resized{id, answer.decision, std::move(answer.now), retry, answer.cost};
   tell(resized);
@@ -1126,7 +1326,8 @@ void World::order_stop(const Decision& decision) {
   const JobId id = decision.job;
   Answer answer{.decision = decision.id, .changed = true};
   if (decision.kind != Decision::Kind::suspend || !adaptive(id)) {
-    return send(id, now_, std::move(answer));
+    send(id, now_, std::move(answer));
+    return;
   }
   const ResizeBehaviour& how = settings_.resize;
   Run& run = run_of(id);
@@ -1134,18 +1335,23 @@ void World::order_stop(const Decision& decision) {
   answer.before = run.size;
   if (draws(Stream::resize_loss, id, order).chance(how.lose)) {
     answer.changed = false;
-    return send(id, now_ + how.timeout, std::move(answer));
+    send(id, now_ + how.timeout, std::move(answer));
+    return;
   }
   const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
   const std::optional<Point> point = next_resize(id, later(now_, delay));
   if (!point) return;  // the end of the job is the answer
   answer.changed = !draws(Stream::resize_refusal, id, order).chance(how.refuse);
-  if (answer.changed) {
-    run.pause = point->at;
-    run.paused = point->left;
-    plan(id);
-  }
-  send(id, point->at, std::move(answer));
+  const bool stops = answer.changed;
+  const std::uint32_t place = send(id, point->at, std::move(answer));
+  if (!stops) return;
+  run.pause = point->at;
+  run.paused = point->left;
+  run.ready = later(now_, delay);
+  run.cost = {};
+  run.answer = place;
+  if (run.pause <= now_) note_transfers(id);
+  plan(id);
 }
 
 void World::answer_stop(JobId id, Answer answer) {
@@ -1162,6 +1368,7 @@ void World::answer_stop(JobId id, Answer answer) {
   }
   if (adaptive(id)) {
     advance(id);
+    stop_transfers(id);
   } else {
     const Job& job = core_.job(id);
     const Duration worked = at_speed(now_ - job.started, 1 / core_.state().speed(job));
@@ -1220,6 +1427,7 @@ void World::end(JobId id, EndState state, bool requeue) {
     observer->on_end(now_, id, truth(id), state, requeue, core_);
   }
   ++epochs_[index(id)];
+  stop_transfers(id);
   counts_.killed_by_resizes += state == EndState::timeout && would_have_ended(id) ? 1 : 0;
   if (!requeue) {
     if (predicts(id)) predictions_.ending(core_.state(), id, now_);
@@ -1344,6 +1552,8 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
           core_.state().cells.speeds_differ() || !core_.state().is_alone(job);
       if (rest.count != before || paused > Duration{} || may_be_slower) advance(id);
       run.pause = kNever;
+      run.answer = kNoAnswer;
+      tolls_.erase(id);
       run.size = rest.count;
       tell(event::Resized{id, answers, std::move(rest), {}, paused});
       note_speed(id);

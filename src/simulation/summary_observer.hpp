@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/wide.hpp"
+#include "metrics/statistics.hpp"
 #include "metrics/summary.hpp"
 #include "model/fairness.hpp"
 #include "simulation/hop_figures.hpp"
@@ -30,6 +31,7 @@ class SummaryObserver final : public Observer {
                            const MeasuredPart& measured = {})
       : workload_(workload), power_(workload, corridor) {
     if (!measured.is_all()) measured_ = times_of(measured, workload);
+    detects_ = measured.from && measured.from->detected;
     figures_.reserve(workload.jobs.size());
   }
 
@@ -110,13 +112,13 @@ class SummaryObserver final : public Observer {
       return;
     }
     summary_.expanded_jobs += core.job(id).expands > 0 ? 1 : 0;
-    if (is_measured(job, id)) {
-      figures_.add(job.submit, core.job(id).started, now, job.runtime,
-                   state != EndState::completed);
-    }
-    if (measured_) {
-      ++jobs_in_all_;
-      ended_then_ += measured_->contains(now) ? 1 : 0;
+    const Ran ran_so{submit_of(job, id),   job.submit,
+                     core.job(id).started, now,
+                     job.runtime,          state != EndState::completed};
+    if (detects_) {
+      ran_.push_back(ran_so);
+    } else {
+      count(ran_so);
     }
     if (core.job(id).spec.priority > 0) {
       premium_from_ = std::min(premium_from_, job.submit);
@@ -129,6 +131,7 @@ class SummaryObserver final : public Observer {
     finished_ = now;
     power_.pass(now);
     if (measured_) note_held(now, 0);
+    if (detects_) detect();
     hops_.write(summary_, now);
     delays_ = core.state().delays;
   }
@@ -172,13 +175,51 @@ class SummaryObserver final : public Observer {
   }
 
  private:
-  bool is_measured(const WorkloadJob& job, JobId id) const {
-    if (!measured_) return true;
+  /// A job that ran to an end.
+  struct Ran {
+    Time submitted{};  // by its user
+    Time came{}, started{}, ended{};
+    Duration runtime{};  // static
+    bool failed = false;
+  };
+  Time submit_of(const WorkloadJob& job, JobId id) const {
     const std::vector<Time>& submits = workload_.user_submits;
-    return measured_->contains(submits.empty() ? job.submit : submits[index(id)]);
+    return submits.empty() ? job.submit : submits[index(id)];
   }
+  void count(const Ran& its) {
+    if (!measured_ || measured_->contains(its.submitted)) {
+      figures_.add(its.came, its.started, its.ended, its.runtime, its.failed);
+    }
+    if (!measured_) return;
+    ++jobs_in_all_;
+    ended_then_ += measured_->contains(its.ended) ? 1 : 0;
+  }
+  /// After the run: from when on it is no longer warming up, and all that waited to know that.
+  void detect() {
+    std::ranges::stable_sort(ran_, {}, &Ran::submitted);
+    std::vector<double> waits_s;
+    for (const Ran& its : ran_) {
+      if (measured_->contains(its.submitted)) waits_s.push_back(to_seconds(its.started - its.came));
+    }
+    if (const auto first = warm_up_length(waits_s)) {
+      measured_->from = ran_[*first].submitted;
+    } else {
+      is_unknown_ = true;
+    }
+    for (const Ran& its : ran_) count(its);
+    for (const Held& its : std::exchange(held_so_, {})) add_held(its.now, its.nodes);
+    add_held(finished_, 0);
+  }
+  struct Held {
+    Time now{};
+    Nodes nodes = 0;
+  };
   /// So many nodes are held from now on.
   void note_held(Time now, Nodes held) {
+    if (!detects_) return add_held(now, held);
+    if (held_so_.empty() || held_so_.back().nodes != held) held_so_.push_back({now, held});
+  }
+  void add_held(Time now, Nodes held) {
     const Time from = std::clamp(held_since_, measured_->from, measured_->until);
     const Time to = std::clamp(now, measured_->from, measured_->until);
     held_then_ += Wide{held_} * (to - from).count();
@@ -189,7 +230,7 @@ class SummaryObserver final : public Observer {
     Summary& s = summary_;
     const Time from = std::max(measured_->from, first_submit);
     const Time until = std::max(from, std::min(measured_->until, end));
-    s.measured_from_s = to_seconds(from - Time{});
+    if (!is_unknown_) s.measured_from_s = to_seconds(from - Time{});
     s.measured_until_s = to_seconds(until - Time{});
     s.jobs_in_all = jobs_in_all_;
     // Of a part it is not known what resizes cost, nor what work was done.
@@ -261,6 +302,10 @@ class SummaryObserver final : public Observer {
 
   const Workload& workload_;
   std::optional<MeasuredTimes> measured_;  // none: the whole run
+  bool detects_ = false;                   // its beginning
+  bool is_unknown_ = false;                // that could not be found
+  std::vector<Ran> ran_;                   // all, until it is known
+  std::vector<Held> held_so_;              // the same
   std::uint64_t jobs_in_all_ = 0, ended_then_ = 0;
   Wide held_then_ = 0;  // node-microseconds
   Time held_since_{};

@@ -38,7 +38,11 @@ struct Timed {
   std::uint64_t iterations = 1;
   bool point_at_start = false;  // of each iteration
   const ElastisimPhase* phase = nullptr;
-  std::vector<double> time_s;  // by size
+  std::vector<double> time_s;        // by size
+  std::vector<Stretches> stretches;  // the same
+  bool sends() const {
+    return std::ranges::any_of(stretches, [](const Stretches& its) { return !its.rows().empty(); });
+  }
 };
 
 // Tasks that want what is there once for all jobs.
@@ -77,8 +81,8 @@ class JobsReader {
   static void phases(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
                      AdaptiveJob& more);
   void requests(const std::vector<Timed>& timed, ElastisimShape& shape, AdaptiveJob& more);
-  static void costs(const ElastisimModel& model, ElastisimShape& shape,
-                    const SimgridMachine& machine, AdaptiveJob& more, Nodes preferred);
+  void costs(const ElastisimModel& model, ElastisimShape& shape, AdaptiveJob& more,
+             Nodes preferred) const;
   void contend(const ElastisimShape& shape);
   void tell_contention(const Contention& contention, std::string_view of_what);
 
@@ -192,8 +196,12 @@ ElastisimInput JobsReader::read() {
     if (rules_.max_jobs > 0 && input_.workload.jobs.size() >= rules_.max_jobs) break;
     job(jobs.item(order[name].second), jobs_file, name);
   }
-  tell_contention(of_files_, "the file system");
-  tell_contention(of_network_, "the backbone of the network");
+  if (rules_.share_links) {
+    input_.workload.links = shared_links(input_.machine);
+  } else {
+    tell_contention(of_files_, "the file system");
+    tell_contention(of_network_, "the backbone of the network");
+  }
   for (const auto& [what, count] : remarks_) {
     input_.remarks.push_back(count > 1 ? fmt::format("{} ({} times)", what, count) : what);
   }
@@ -312,6 +320,7 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
   job.nodes = *type == JobType::evolving ? sizes.min : sizes.max;
   const std::size_t preferred = job.nodes - sizes.min;
   double total_s = 0;
+  bool has_row = false;
   try {
     all = timed(app, shape, sizes, *type);
     for (const Timed& one : all) {
@@ -324,10 +333,11 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
       json.fail(fmt::format("takes more than {} s", kMostElastisimSeconds),
                 "look at its iterations");
     }
-    if (*type != JobType::rigid) phases(all, total_s, preferred, more);
+    has_row = *type != JobType::rigid || std::ranges::any_of(all, &Timed::sends);
+    if (has_row) phases(all, total_s, preferred, more);
     if (sizes_while_running(*type) || *type == JobType::evolving) {
       requests(all, shape, more);
-      costs(app, shape, input_.machine, more, job.nodes);
+      costs(app, shape, more, job.nodes);
     }
   } catch (const InputError& error) {
     // It names the model; who uses it is half of the story.
@@ -366,7 +376,7 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
     its.after_s = more.costs.after_s;
     input_.study.jobs.push_back(std::move(its));
   }
-  if (*type != JobType::rigid) {
+  if (has_row) {
     more.speedup = more.believed.speedup = table(whole_s, sizes.min);
     job.adaptive = static_cast<std::uint32_t>(input_.workload.adaptive.size());
     input_.workload.adaptive.push_back(std::move(more));
@@ -479,6 +489,7 @@ std::vector<Timed> JobsReader::timed(const ElastisimModel& model, ElastisimShape
     one.point_at_start = !first && !may_ask && phase.scheduling_point && sizes_while_running(type);
     for (shape.nodes = sizes.min; shape.nodes <= sizes.max; ++shape.nodes) {
       one.time_s.push_back(time_of(phase, shape, input_.machine));
+      if (rules_.share_links) one.stretches.emplace_back(std::move(shape.stretches));
     }
     all.push_back(std::move(one));
   };
@@ -504,13 +515,15 @@ void JobsReader::phases(const std::vector<Timed>& timed, double total_s, std::si
     const Timed& one = timed[i];
     const bool after = one.phase && i + 1 < timed.size() && timed[i + 1].point_at_start;
     const SharedList<double> times_s(one.time_s);
+    const SharedList<Stretches> stretches(one.sends() ? one.stretches : std::vector<Stretches>());
     const auto add = [&](std::uint64_t iterations, bool points) {
       if (iterations == 0) return;
       done_s += static_cast<double>(iterations) * one.time_s[preferred];
       more.phases.push_back({.until = total_s > 0 ? std::min(done_s / total_s, 1.0) : 1,
                              .iterations = static_cast<std::uint32_t>(iterations),
                              .scheduling_points = points,
-                             .times_s = times_s});
+                             .times_s = times_s,
+                             .stretches = stretches});
     };
     if (one.point_at_start == after) {
       add(one.iterations, after);
@@ -572,22 +585,56 @@ void JobsReader::requests(const std::vector<Timed>& timed, ElastisimShape& shape
   }
 }
 
-void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape,
-                       const SimgridMachine& machine, AdaptiveJob& more, Nodes preferred) {
-  const auto times = [&](const std::optional<ElastisimPhase>& phase, Nodes first, Nodes last) {
+// The same so often, one after the other; evenly, if that is too much to follow.
+std::vector<Stretch> repeated(const std::vector<Stretch>& once, std::uint64_t times) {
+  constexpr std::uint64_t kMostStretches = 200;
+  std::vector<Stretch> all;
+  if (times * once.size() > kMostStretches) {
+    all.emplace_back();
+    double begin = 0;
+    for (const Stretch& stretch : once) {
+      for (Flow flow : stretch.flows) {
+        flow.most *= stretch.until - begin;
+        all.back().flows.push_back(std::move(flow));
+      }
+      begin = stretch.until;
+    }
+    return all;
+  }
+  for (std::uint64_t i = 0; i < times; ++i) {
+    for (Stretch stretch : once) {
+      stretch.until = (static_cast<double>(i) + stretch.until) / static_cast<double>(times);
+      all.push_back(std::move(stretch));
+    }
+  }
+  return all;
+}
+
+void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape, AdaptiveJob& more,
+                       Nodes preferred) const {
+  const auto times = [&](const std::optional<ElastisimPhase>& phase, Nodes first, Nodes last,
+                         SharedList<Stretches>& sent) {
     std::vector<double> time_s;
+    std::vector<Stretches> stretches;
+    bool sends = false;
     if (!phase) return time_s;
-    const auto iterations = static_cast<double>(iterations_of(*phase, shape.variables));
+    const std::uint64_t times = iterations_of(*phase, shape.variables);
+    const auto iterations = static_cast<double>(times);
     for (shape.nodes = first; shape.nodes <= last; ++shape.nodes) {
-      time_s.push_back(iterations * time_of(*phase, shape, machine));
+      time_s.push_back(iterations * time_of(*phase, shape, input_.machine));
+      sends = sends || (rules_.share_links && times > 0 && !shape.stretches.empty());
+      stretches.emplace_back(repeated(shape.stretches, times));
       if (!(time_s.back() <= kMostElastisimSeconds)) {
         throw InputError(phase->place, "takes too long", "look at its iterations");
       }
     }
+    if (sends) sent = SharedList(std::move(stretches));
     return time_s;
   };
-  more.costs.after_s = SharedList(times(model.on_reconfiguration, more.size.min, more.size.max));
-  more.costs.growth_s = SharedList(times(model.on_expansion, 1, more.size.max - more.size.min));
+  ResizeCosts& costs = more.costs;
+  const auto [min, max] = more.size;
+  costs.after_s = SharedList(times(model.on_reconfiguration, min, max, costs.after));
+  costs.growth_s = SharedList(times(model.on_expansion, 1, max - min, costs.growth));
   const std::span<const double> after = more.costs.after_s.rows();
   if (!after.empty()) more.believed.cost.fixed_s = after[preferred - more.size.min];
 }

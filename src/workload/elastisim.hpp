@@ -21,6 +21,7 @@ namespace ductile {
 struct ElastisimRules {
   bool extend_walltime = true;  // a walltime is at least the run time at the size asked for
   std::uint64_t max_jobs = 0;   // stop after so many; 0: all
+  bool share_links = false;     // jobs slow each other down on links; else each has all of them
   bool for_scheduler = false;   // the study's own scheduler decides: it hears what is said for it
   /// What is in the first folder as the files name it, is in the second one here.
   std::vector<std::pair<std::string, std::string>> folders{};

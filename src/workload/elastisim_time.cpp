@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,10 @@ using Type = ElastisimTask::Type;
 // In SimGrid's model of parallel tasks a flow has at most this many bytes under way there and back.
 constexpr double kWindowBytes = 4194304;
 constexpr double kMostTaskSeconds = 1e12;
+constexpr double kSameTime = 1e-9;  // of an iteration: what is nearer is rounding
+// Of what an iteration sends so much is followed one by one; tasks that are repeated more often
+// send evenly.
+constexpr std::size_t kMostSent = 200;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // The most of anything that one way has to carry.
@@ -110,6 +115,27 @@ struct Ranks {
   }
 };
 
+// Links that are shared, as places in `shared_links`.
+constexpr std::uint32_t kBackbone = 0;
+std::uint32_t link_of(std::size_t host, bool reads) {
+  return static_cast<std::uint32_t>(2 * host + (reads ? 1 : 2));
+}
+
+// What ranks send over them, and when.
+struct Sent {
+  double from = 0, to = 0;
+  Flow flow;
+  std::size_t rank = 0;
+  bool is_beside = false;  // of what follows, so that it may take longer
+
+  // As slowly as is in time.
+  void last_until(double end) {
+    if (end <= to) return;
+    flow.most *= (to - from) / (end - from);
+    to = end;
+  }
+};
+
 class TaskTimer {
  public:
   TaskTimer(ElastisimShape& shape, const SimgridMachine& machine)
@@ -123,19 +149,101 @@ class TaskTimer {
     }
   }
 
+  // What is sent beside something else since the first of `sent` is waited for.
+  void wait_for_background(Ranks& ranks, std::size_t first) {
+    ranks.wait_for_background();
+    for (Sent& sent : std::span(sent_).subspan(first)) {
+      if (std::exchange(sent.is_beside, false)) sent.last_until(ranks.now[sent.rank]);
+    }
+  }
+
+  // Of an iteration that takes so long.
+  std::vector<Stretch> stretches(double time_s) const {
+    std::vector<double> ends{time_s};
+    for (const Sent& sent : sent_) {
+      for (const double end : {sent.from, sent.to}) {
+        if (end > 0 && end < time_s) ends.push_back(end);
+      }
+    }
+    std::ranges::sort(ends);
+    std::vector<Stretch> result;
+    double begin = 0;
+    for (const double end : ends) {
+      if (end - begin <= kSameTime * time_s) continue;
+      const double middle = begin + (end - begin) / 2;
+      Stretch stretch{end / time_s};
+      for (const Sent& sent : sent_) {
+        if (sent.from <= middle && middle < sent.to) add(stretch.flows, sent.flow);
+      }
+      if (!result.empty() && result.back().flows == stretch.flows) result.pop_back();
+      result.push_back(std::move(stretch));
+      begin = end;
+    }
+    if (!result.empty()) result.back().until = 1;
+    const bool sends =
+        std::ranges::any_of(result, [](const Stretch& stretch) { return !stretch.flows.empty(); });
+    return sends ? result : std::vector<Stretch>();
+  }
+
  private:
+  static void add(std::vector<Flow>& flows, const Flow& more) {
+    for (Flow& flow : flows) {
+      if (flow.most != more.most || flow.uses != more.uses) continue;
+      flow.members += more.members;
+      return;
+    }
+    flows.push_back(more);
+  }
+
+  // So many ranks, for whom this one stands, send so many bytes each.
+  void send(double from, double to, std::size_t rank, double members, double bytes,
+            std::vector<LinkUse> uses, bool is_beside = false) {
+    if (to <= from || bytes <= 0 || uses.empty()) return;
+    sent_.push_back({from, to, {members, bytes / (to - from), std::move(uses)}, rank, is_beside});
+  }
+  // The root for itself, another odd one, another even one for those like it.
+  double members(const Ranks& ranks, std::size_t rank) const {
+    if (rank == 0 || double(ranks.now.size()) == n_) return 1;
+    return rank == 1 ? std::floor(n_ / 2) : std::ceil(n_ / 2) - 1;
+  }
+
   // From the second time on all ranks gain the same each time, for if they wait for each other they
   // are as far apart as the time before.
   template <class Body>
-  static void repeat(double times, Ranks& ranks, const Body& body) {
+  void repeat(double times, Ranks& ranks, const Body& body) {
     if (times < 1) return;
     body();
     if (times < 2) return;
     const Ranks before = ranks;
+    const std::size_t first = sent_.size();
     body();
+    repeat_sent(times - 2, first, before, ranks);
     for (std::size_t r = 0; r < ranks.now.size(); ++r) {
       ranks.now[r] += (times - 2) * (ranks.now[r] - before.now[r]);
       ranks.background[r] += (times - 2) * (ranks.background[r] - before.background[r]);
+    }
+  }
+
+  // What was sent from the first of these on is sent so many times more.
+  void repeat_sent(double times, std::size_t first, const Ranks& before, const Ranks& after) {
+    const std::vector<Sent> once(sent_.begin() + static_cast<std::ptrdiff_t>(first), sent_.end());
+    const bool is_much = times * double(once.size()) + double(first) > double(kMostSent);
+    for (Sent sent : once) {
+      const double gain = after.now[sent.rank] - before.now[sent.rank];
+      if (times < 1 || gain <= 0) continue;
+      if (is_much) {
+        sent.flow.most *= (sent.to - sent.from) / gain;
+        sent.from += gain;
+        sent.to = sent.from + gain * times;
+        sent_.push_back(std::move(sent));
+        continue;
+      }
+      for (double time = 1; time <= times; ++time) {
+        Sent again = sent;
+        again.from += time * gain;
+        again.to += time * gain;
+        sent_.push_back(std::move(again));
+      }
     }
   }
 
@@ -248,8 +356,9 @@ class TaskTimer {
     check_sizes(task);
     if (task.type == Type::sequence) {
       Ranks inner{ranks.now, std::vector<double>(ranks.now.size(), 0)};
+      const std::size_t first = sent_.size();
       run(task.tasks, inner);
-      inner.wait_for_background();
+      wait_for_background(inner, first);
       ranks.now = inner.now;
       return;
     }
@@ -259,7 +368,7 @@ class TaskTimer {
       return;
     }
     for (std::size_t r = 0; r < ranks.now.size(); ++r) {
-      const double done = ranks.now[r] + wait(task, amount, r);
+      const double done = ranks.now[r] + wait(task, amount, r, ranks);
       if (task.async) {
         ranks.background[r] = std::max(ranks.background[r], done);
       } else {
@@ -274,7 +383,7 @@ class TaskTimer {
   }
 
   // Computation goes on beside communication, for which the ranks meet.
-  void compute(const ElastisimTask& task, double flops, Ranks& ranks) const {
+  void compute(const ElastisimTask& task, double flops, Ranks& ranks) {
     const bool gpu = task.type == Type::gpu;
     if (gpu) need(task, shape_.gpus > 0 && shape_.gpus <= machine_.gpus, "so many GPUs");
     const double speed = gpu ? shape_.gpus * machine_.flops_per_gpu_s : machine_.flops_per_s;
@@ -285,24 +394,30 @@ class TaskTimer {
       if (mine > 0) busy[r] = mine / speed;
     }
     double between = 0;  // the nodes' communication
+    double all = 0;      // bytes of it
     if (task.bytes) {
       const double bytes = value(task, *task.bytes, 0, "bytes");
       const auto [inside, outside] =
           gpu ? of_gpus(task, bytes) : std::pair(0.0, traffic_of(task.sent, bytes, n_));
       for (double& time : busy) time = std::max(time, inside);
       between = network(task, outside);
+      all = outside.all;
     }
     if (task.bytes && task.amount && task.coupled) {
       // One parallel task: all begin together, wait for the network, and end with the slowest.
       const double longest = *std::ranges::max_element(busy);
       ranks.meet();
       const double together = std::max(between, (between > 0 ? latency() : 0) + longest);
+      send(ranks.now[0] + latency(), ranks.now[0] + together, 0, 1, all, over_backbone());
       for (double& now : ranks.now) now += together;
       return;
     }
     std::vector<double> done = ranks.now;
     for (std::size_t r = 0; r < done.size(); ++r) done[r] += busy[r];
     if (task.bytes) ranks.meet();
+    send(ranks.now[0] + latency(),
+         std::max(ranks.now[0] + between, between > 0 ? *std::ranges::min_element(done) : 0), 0, 1,
+         all, over_backbone());
     for (std::size_t r = 0; r < done.size(); ++r) {
       ranks.now[r] = std::max(done[r], ranks.now[r] + between);
     }
@@ -337,8 +452,13 @@ class TaskTimer {
     return {pair > 0 ? pair / machine_.gpu_bytes_per_s : 0, traffic_of(task.sent, outside, n_)};
   }
 
-  // How long a rank is busy with files, or waits.
-  double wait(const ElastisimTask& task, double amount, std::size_t rank) const {
+  std::vector<LinkUse> over_backbone() const {
+    return is_narrow(machine_.backbone, machine_.link, 1) ? std::vector<LinkUse>{{kBackbone}}
+                                                          : std::vector<LinkUse>();
+  }
+
+  // How long a rank is busy with files, or waits, from where it is.
+  double wait(const ElastisimTask& task, double amount, std::size_t rank, const Ranks& ranks) {
     const double mine = share(task, amount, rank);
     const double all = total(task, amount);
     const bool reads = task.type == Type::pfs_read || task.type == Type::bb_read;
@@ -352,8 +472,13 @@ class TaskTimer {
       const auto [least, most] = extremes(task, amount);
       const double work = machine_.flops_per_striped_byte * all / n_;
       if (work > 0) need(task, machine_.flops_per_s > 0, "speed");
-      return std::max({all / n_ / speed, network(task, striped(most, least, all, n_)),
-                       work > 0 ? work / machine_.flops_per_s : 0});
+      const Traffic traffic = striped(most, least, all, n_);
+      const double between = network(task, traffic);
+      const double longest =
+          std::max({all / n_ / speed, between, work > 0 ? work / machine_.flops_per_s : 0});
+      send(ranks.now[rank] + latency(), ranks.now[rank] + longest, rank, members(ranks, rank),
+           between > 0 ? traffic.all / n_ : 0, over_backbone(), task.async);
+      return longest;
     }
     need(task, !machine_.file_system.empty(), "a host with pfs_host");
     if (mine <= 0) return 0;
@@ -363,21 +488,27 @@ class TaskTimer {
     const NetworkPath& backbone = machine_.files_use_link ? machine_.backbone : none;
     double latency = 0, longest = mine / link.bytes_per_s;
     longest = std::max(longest, over(backbone, all, mine / hosts));
-    if (is_narrow(backbone, link, 1)) shape_.contended.insert(&task);
-    for (const FileSystemHost& host : machine_.file_system) {
+    std::vector<LinkUse> uses;
+    if (is_narrow(backbone, link, 1)) uses.push_back({kBackbone});
+    for (std::size_t i = 0; i < machine_.file_system.size(); ++i) {
+      const FileSystemHost& host = machine_.file_system[i];
       const NetworkPath& path = reads ? host.read : host.write;
       const double there = link.latency_s + backbone.latency_s + path.latency_s;
-      if (is_narrow(path, link, 1 / hosts)) shape_.contended.insert(&task);
+      if (is_narrow(path, link, 1 / hosts)) uses.push_back({link_of(i, reads), 1 / hosts});
       latency = std::max(latency, there);
       longest = std::max({longest, over(path, all / hosts, mine / hosts),
                           2 * there * (mine / hosts) / kWindowBytes});
     }
+    if (!uses.empty()) shape_.contended.insert(&task);
+    const double from = ranks.now[rank] + latency;
+    send(from, from + longest, rank, members(ranks, rank), mine, std::move(uses), task.async);
     return latency + longest;
   }
 
   ElastisimShape& shape_;
   const SimgridMachine& machine_;
   double n_;
+  std::vector<Sent> sent_;
 };
 
 bool has_vectors(const std::vector<ElastisimTask>& tasks) {
@@ -387,6 +518,15 @@ bool has_vectors(const std::vector<ElastisimTask>& tasks) {
 }
 
 }  // namespace
+
+std::vector<double> shared_links(const SimgridMachine& machine) {
+  std::vector<double> links{machine.backbone.bytes_per_s};
+  for (const FileSystemHost& host : machine.file_system) {
+    links.push_back(host.read.bytes_per_s);
+    links.push_back(host.write.bytes_per_s);
+  }
+  return links;
+}
 
 std::uint64_t iterations_of(const ElastisimPhase& phase, const Variables& variables) {
   const double value = std::trunc(phase.iterations.value(variables));
@@ -405,13 +545,15 @@ double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const Simgrid
   const std::size_t count =
       has_vectors(phase.tasks) ? shape.nodes : std::min<std::size_t>(shape.nodes, 3);
   Ranks ranks{std::vector<double>(count, 0), std::vector<double>(count, 0)};
-  TaskTimer(shape, machine).run(phase.tasks, ranks);
-  ranks.wait_for_background();
+  TaskTimer timer(shape, machine);
+  timer.run(phase.tasks, ranks);
+  timer.wait_for_background(ranks, 0);
   const double time_s = *std::ranges::max_element(ranks.now);
   if (!(time_s <= kMostTaskSeconds)) {
     throw InputError(phase.place, fmt::format("takes {} seconds on {} nodes", time_s, shape.nodes),
                      "look at its amounts, and at the platform's speeds and bandwidths");
   }
+  shape.stretches = timer.stretches(time_s);
   return time_s;
 }
 

@@ -1,13 +1,16 @@
-// How long the phases of ElastiSim's applications take, on a machine that they have for themselves.
+// How long the phases of ElastiSim's applications take, on a machine that they have for themselves,
+// and what they send over links that other jobs use as well.
 #pragma once
 
 #include <cstdint>
 #include <set>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "workload/elastisim_model.hpp"
 #include "workload/formula.hpp"
 #include "workload/simgrid.hpp"
+#include "workload/workload.hpp"
 
 namespace ductile {
 
@@ -19,14 +22,21 @@ struct ElastisimShape {
   /// Tasks seen that want what other jobs want as well: the file system or the backbone, where it
   /// is narrower than the nodes' links together.
   std::set<const ElastisimTask*> contended;
+  /// What an iteration of the phase that was timed last sends there (`shared_links`).
+  std::vector<Stretch> stretches;
 };
+
+/// Bytes/s of the links that jobs share: the backbone, then the ways from and to each host of the
+/// file system.
+std::vector<double> shared_links(const SimgridMachine& machine);
 
 /// How often a phase is repeated.
 std::uint64_t iterations_of(const ElastisimPhase& phase, const Variables& variables);
 
 /// How long an iteration of the phase takes, in seconds, if nobody else uses the machine. It sets
 /// the variables that say how large the job is: num_nodes, num_gpus_per_node, num_gpus; and adds to
-/// `contended`. Throws InputError: a formula has no possible value, the machine lacks what the task
+/// `contended`. What goes on beside other things of the job is sent as slowly as is in time.
+/// Throws InputError: a formula has no possible value, the machine lacks what the task
 /// needs.
 double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const SimgridMachine& machine);
 

@@ -242,10 +242,19 @@ bool is_plain(const AdaptiveJob& more) {
                              .asked = more.asked};
 }
 
-// Measured times of phases.
+// Measured times of phases; what is sent then is sent as much slower.
 void scale_times(AdaptiveJob& more, double factor) {
   if (factor == 1) return;
   for (Phase& phase : more.phases) {
+    std::vector<Stretches> by_size;
+    for (const Stretches& its : phase.stretches.rows()) {
+      std::vector<Stretch> stretches(its.rows().begin(), its.rows().end());
+      for (Stretch& stretch : stretches) {
+        for (Flow& flow : stretch.flows) flow.most /= factor;
+      }
+      by_size.emplace_back(std::move(stretches));
+    }
+    phase.stretches = SharedList(std::move(by_size));
     const auto rows = phase.times_s.rows();
     std::vector<double> times_s(rows.begin(), rows.end());
     for (double& time_s : times_s) time_s *= factor;

@@ -10,6 +10,7 @@
 #include "base/time.hpp"
 #include "model/dependency.hpp"
 #include "model/job_spec.hpp"
+#include "model/links.hpp"
 #include "model/platform.hpp"
 #include "model/where.hpp"
 
@@ -36,10 +37,24 @@ struct EvolvingStep {
   bool operator==(const EvolvingStep&) const = default;
 };
 
+/// A part of an iteration, or of what a resize costs, in which the same is under way over links
+/// that all jobs share (`Workload::links`).
+struct Stretch {
+  double until = 1;  // share of the whole time that is over at its end, 0 .. 1
+  /// The most of each is how fast it is when nobody else is there. When they are slower than that,
+  /// by the slowest of them, the job is.
+  std::vector<Flow> flows{};
+
+  bool operator==(const Stretch&) const = default;
+};
+using Stretches = SharedList<Stretch>;  // in order
+
 /// What a change of size costs by measurement, in seconds, besides a `ReconfigurationCost`.
 struct ResizeCosts {
   SharedList<double> after_s;   // by the new size, from the job's smallest on
   SharedList<double> growth_s;  // by how many nodes are new, from 1 on
+  /// What is sent then, in this order; empty: nothing.
+  SharedList<Stretches> after = {}, growth = {};
 
   bool operator==(const ResizeCosts&) const = default;
 };
@@ -53,6 +68,8 @@ struct Phase {
   /// Measured, instead of what share and model say: how many seconds one iteration takes, by size
   /// from the job's smallest on.
   SharedList<double> times_s = {};
+  /// What an iteration sends over links that are shared, by size as well; empty: nothing.
+  SharedList<Stretches> stretches = {};
 
   bool operator==(const Phase&) const = default;
 };
@@ -146,6 +163,7 @@ struct Workload {
   std::vector<AskedWhere> asked;        // what rows of `adaptive` ask for, in words
   std::vector<Where> where;             // what jobs ask for on the platform of the run, each once
   std::vector<Precedence> precedences;  // by job; most workloads have none
+  std::vector<double> links;            // that jobs share: bytes/s of each
   /// When each job ended, as the log says, and how long users think within a session: where
   /// sessions are wanted, and until flurries are taken out; else empty.
   std::vector<Time> log_ends;

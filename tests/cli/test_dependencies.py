@@ -188,6 +188,29 @@ def test_a_part_may_last_to_the_end(ductile, tmp_path):
     assert "measured: jobs submitted from 80000 s to 1000000 s, seed 1\n" in text
 
 
+def test_a_warm_up_is_detected_in_each_run(ductile, tmp_path):
+    """The first hundred jobs wait longer and longer, and then there is a gap."""
+    lines = [line(i, 6 * i if i <= 100 else 2000 + 20 * i, 10) for i in range(1, 401)]
+    path = log(tmp_path, *lines)
+    options = ("simulate", "--trace", path, "--policy", "fcfs", "--policy", "easy", "--measure-from")
+    for found in ductile.objects(*options, "detected", "--json"):
+        assert found["measured_from_s"] == 2000 + 20 * 101 and found["mean_wait_s"] == 0
+        assert (found["jobs"], found["jobs_in_all"]) == (300, 400)
+        given = ductile.objects(*options, 2000 + 20 * 101, "--json")[0]
+        assert found["utilization"] == given["utilization"]
+    assert "measured: jobs submitted from 4020 s on, as detected\n" in ductile.output(*options, "detected")
+
+
+def test_a_warm_up_that_is_not_detected_is_told(ductile, tmp_path):
+    path = log(tmp_path, line(1, 0, 10), line(2, 86400, 5), line(3, 90000, 5))
+    done = ductile.run("simulate", "--trace", path, "--measure-from", "detected", "--json")
+    [found] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert found["jobs"] == 3 and "measured_from_s" not in found
+    assert "no end of the warm-up is detected" in done.stderr
+    refused = ductile.run("simulate", "--trace", path, "--measure-until", "detected")
+    assert refused.returncode == 2 and "'detected' is no time" in refused.stderr
+
+
 @pytest.mark.parametrize("options, why", [
     (["--measure-from", "2030-01-01"],
      "--measure-from: no job is submitted then or later, but from 5 s to 90000 s"),

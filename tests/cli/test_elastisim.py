@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_a_study_lies_where_one_says(ductile, tmp_path):
 
 def test_the_example_ends_when_it_should(ductile, tmp_path):
     [figures] = ductile.objects("simulate", "--elastisim", EXAMPLE, "--policy", "easy",
-                                "--out", str(tmp_path / "out"), "--json", "--check")
+                                "--links", "alone", "--out", str(tmp_path / "out"), "--json", "--check")
     assert figures["jobs"] == 3 and figures["nodes"] == 8
     read = [file["file"].split("/")[-1] for file in figures["run"]["inputs"]]
     assert read[0] == EXAMPLE.split("/")[-1] and set(read) == {
@@ -83,8 +84,134 @@ def test_the_example_ends_when_it_should(ductile, tmp_path):
     }
 
 
+def shares_files(folder, jobs, model, nodes=8, read="4GBps", write="2GBps", latency="0us"):
+    """The same with a file system that all nodes reach, each by a link of 1 GB/s."""
+    file = study(folder, jobs, model, nodes)
+    platform = (ROOT / "examples/elastisim/platform.xml").read_text()
+    platform = platform.replace("0-7", f"0-{nodes - 1}").replace("4GBps", read).replace("2GBps", write)
+    (folder / "platform.xml").write_text(platform.replace('0us"/>', f'{latency}"/>'))
+    return file
+
+
+def transfers(kind, amount="bytes", pattern="all_ranks", **more):
+    return {"type": f"pfs_{kind}", "bytes": amount, "pattern": pattern, **more}
+
+
+def ends(ductile, folder, file, *options):
+    ductile.output("simulate", "--elastisim", file, "--policy", "fcfs", "--quiet", "--check", "--out", folder / "out", *options)
+    return {job: end for job, (_, end) in times(folder / "out").items()}
+
+
+def writer(nodes, gigabytes, submit=0):
+    return {"type": "rigid", "num_nodes": nodes, "submit_time": submit, "arguments": {"bytes": gigabytes * 1e9}}
+
+
+@pytest.mark.parametrize("jobs, both, alone", [
+    # Each has half of 2 GB/s.
+    ([writer(2, 20), writer(2, 20)], [20, 20], [10, 10]),
+    # From 5 to 15, and each all of it before and after.
+    ([writer(2, 20), writer(2, 20, 5)], [15, 20], [10, 15]),
+    # Each of 4 nodes has a quarter; at 10 the others have all.
+    ([writer(1, 5), writer(3, 30)], [10, 17.5], [5, 15]),
+    # One node alone cannot take what the other leaves.
+    ([writer(1, 10), writer(1, 10)], [10, 10], [10, 10]),
+    # From 3 on each of three has two thirds, until the first is over; the second has 6 GB left then.
+    ([writer(1, 4), writer(1, 10), writer(1, 10, 3)], [4.5, 10.5, 13.5], [4, 10, 13]),
+])
+def test_who_writes_at_once_shares_the_file_system(ductile, tmp_path, jobs, both, alone):
+    file = shares_files(tmp_path, jobs, {"phases": [{"tasks": [transfers("write")]}]})
+    assert list(ends(ductile, tmp_path, file).values()) == both
+    assert list(ends(ductile, tmp_path, file, "--links", "alone", "--force").values()) == alone
+
+
+def test_who_reads_does_not_slow_who_writes(ductile, tmp_path):
+    model = {"phases": [{"tasks": [transfers("write")]}]}
+    jobs = [writer(2, 20), {**writer(4, 40), "application_model": "reads.json"}]
+    file = shares_files(tmp_path, jobs, model)
+    (tmp_path / "reads.json").write_text(json.dumps({"phases": [{"tasks": [transfers("read")]}]}))
+    assert list(ends(ductile, tmp_path, file).values()) == [10, 10]
+
+
+def test_what_is_written_beside_computation_slows_it_when_it_has_to(ductile, tmp_path):
+    model = {"phases": [{"tasks": [transfers("write", **{"async": True}),
+                                   {"type": "busy_wait", "delay": "wait", "pattern": "uniform"}]}]}
+    # 20 GB in 30 s are less than half of what there is, and in 15 s are more.
+    for wait, end in ((30, 30), (15, 20)):
+        jobs = [writer(2, 20), writer(2, 20)]
+        for job in jobs:
+            job["arguments"]["wait"] = wait
+        file = shares_files(tmp_path / str(wait), jobs, model)
+        assert list(ends(ductile, tmp_path / str(wait), file).values()) == [end, end]
+
+
+def naive(jobs, nodes_of, bytes_of, waits_of, iterations):
+    """When jobs end that wait and write in turns, all of them from their submission on."""
+    state = [[submit, waits, 0.0, iterations] for submit, waits in jobs]  # begin; wait left; bytes left; rounds
+    now, over = 0.0, {}
+    while len(over) < len(jobs):
+        here = [i for i, job in enumerate(state) if i not in over and job[0] <= now + 1e-12]
+        sends = [i for i in here if state[i][1] <= 1e-12]
+        rate = {}
+        left, rest = 2e9, sum(nodes_of[i] for i in sends)
+        each = min(1e9, left / rest) if rest else 0
+        for i in sends:
+            rate[i] = each * nodes_of[i]
+        next_ = [job[0] for i, job in enumerate(state) if i not in over and job[0] > now + 1e-12]
+        next_ += [now + state[i][1] for i in here if i not in rate] + [now + state[i][2] / rate[i] for i in sends]
+        step = min(next_) - now
+        now += step
+        for i in here:
+            job = state[i]
+            if i not in rate:
+                job[1] -= step
+                if job[1] <= 1e-9:
+                    job[1], job[2] = 0, bytes_of[i]
+                continue
+            job[2] -= rate[i] * step
+            if job[2] <= 1e-3:
+                job[3] -= 1
+                job[1] = waits_of[i]
+                if job[3] == 0:
+                    over[i] = now
+    return over
+
+
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_shares_are_those_of_a_naive_simulation(ductile, tmp_path, seed):
+    draw = random.Random(seed)
+    count, iterations = draw.randint(2, 8), draw.randint(1, 6)
+    nodes = [draw.randint(1, 6) for _ in range(count)]
+    jobs = [writer(nodes[i], draw.uniform(1, 30), round(draw.uniform(0, 40), 3)) for i in range(count)]
+    jobs.sort(key=lambda job: job["submit_time"])
+    for job in jobs:
+        job["arguments"].update(wait=draw.uniform(0.5, 20))
+    model = {"phases": [{"iterations": iterations, "tasks": [
+        {"type": "busy_wait", "delay": "wait", "pattern": "uniform"}, transfers("write")]}]}
+    file = shares_files(tmp_path, jobs, model, nodes=64)
+    mine = ends(ductile, tmp_path, file)
+    waits = [job["arguments"]["wait"] for job in jobs]
+    theirs = naive([(job["submit_time"], wait) for job, wait in zip(jobs, waits)], [job["num_nodes"] for job in jobs],
+                   [job["arguments"]["bytes"] for job in jobs], waits, iterations)
+    assert mine == {str(i): pytest.approx(theirs[i], abs=1e-4) for i in theirs}
+
+
+def test_what_a_resize_reads_is_shared(ductile, tmp_path):
+    # Cut to 5 nodes for job 2 at their next scheduling points, at 20, both read 40 GB from 4 GB/s.
+    model = {"on_reconfiguration": {"tasks": [transfers("read", "40e9")]}, "phases": [waits(10, iterations=4)]}
+    jobs = [{"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
+            {"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
+            {"type": "rigid", "num_nodes": 8, "submit_time": 12}]
+    file = shares_files(tmp_path, jobs, model, nodes=16)
+    for links, pays in (("shared", 20), ("alone", 10)):
+        out = tmp_path / links
+        [figures] = ductile.objects("simulate", "--elastisim", file, "--policy", "mebf", "--quiet", "--check", "--out", out,
+                                    "--links", links, "--json")
+        assert times(out) == {"0": (0, 40 + pays), "1": (0, 40 + pays), "2": (40 + pays, 80 + pays)}
+        assert figures["reconfiguration_node_s"] == 2 * 8 * pays
+
+
 def test_resizes_come_at_scheduling_points_and_cost_what_the_application_says(ductile, tmp_path):
-    ductile.output("simulate", "--elastisim", EXAMPLE, "--policy", "mebf", "--quiet", "--check",
+    ductile.output("simulate", "--elastisim", EXAMPLE, "--policy", "mebf", "--quiet", "--check", "--links", "alone",
                    "--out", str(tmp_path / "out"))
     with (tmp_path / "out/decisions.csv").open() as file:
         resizes = [(row["decision"], row["job"], float(row["time"]), int(row["size"]))
@@ -108,7 +235,7 @@ def test_what_is_not_modelled_is_told(ductile, tmp_path):
     (tmp_path / "c.json").write_text(
         '{"jobs_file": "jobs.json", "platform_file": "platform.xml",'
         ' "allow_oversubscription": true}')
-    call = ["simulate", "--elastisim", str(tmp_path / "c.json"), "--json"]
+    call = ["simulate", "--elastisim", str(tmp_path / "c.json"), "--links", "alone", "--json"]
     told = ductile.run(*call).stderr.splitlines()
     assert len(told) == 3
     assert any("nodes are not shared" in line for line in told)
@@ -121,14 +248,14 @@ def test_what_is_not_modelled_is_told(ductile, tmp_path):
 
 
 def test_what_is_not_modelled_is_an_error_if_it_is_to_be(ductile, tmp_path):
-    message = refused(ductile, "simulate", "--elastisim", EXAMPLE, "--strict")
+    message = refused(ductile, "simulate", "--elastisim", EXAMPLE, "--strict", "--links", "alone")
     assert message.startswith(f"ductile: {EXAMPLE}: each job has the file system for itself")
     assert "leave --strict away" in message
     copy(tmp_path)
     platform = (tmp_path / "platform.xml").read_text()
     (tmp_path / "platform.xml").write_text(
         platform.replace('latency="0us"/>', 'latency="0us" sharing_policy="FATPIPE"/>'))
-    call = ["simulate", "--elastisim", str(tmp_path / "configuration.json"), "--strict"]
+    call = ["simulate", "--elastisim", str(tmp_path / "configuration.json"), "--strict", "--links", "alone"]
     assert ductile.run(*call).stderr == ""
     jobs = json.loads((tmp_path / "jobs.json").read_text())
     jobs["jobs"][0]["attributes"] = {"priority": 3}

@@ -1,5 +1,7 @@
 """ductile workload play without a controller: what it would submit, and what it refuses."""
 
+import json
+import os
 import shutil
 
 from conftest import RIGID_1000
@@ -76,3 +78,58 @@ def test_a_large_log_is_told_of_as_everywhere(ductile):
     done = ductile.run("workload", "play", RIGID_1000, "--nodes", 4, "--dry-run")
     assert done.returncode == 0 and "larger than" in done.stderr, done.stderr
     assert all(int(line.split(" -N ")[1].split()[0]) <= 4 for line in done.stdout.splitlines())
+
+
+def test_says_what_it_would_submit_to_slurm(ductile, tmp_path):
+    log = write(tmp_path)
+    echo, shell = shutil.which("echo"), shutil.which("sh")
+    (tmp_path / "log.adaptive").write_text("\n".join(BESIDE.splitlines()[:3]) + "\n")
+    done = ductile.run("workload", "play", log, "--speed", 10, "--by", "sbatch", "--slurm-partition", "p", "--dry-run",
+                       "--command", f"rigid={echo} 'of two words'")
+    head = "sbatch --parsable --exclusive --partition=p"
+    wrap = "DUCTILE_JOB_NUM_NODES=$SLURM_JOB_NUM_NODES exec"
+
+    def exported(job, nodes, runtime):
+        return f"--export=ALL,PLAY_JOB={job},PLAY_NODES={nodes},PLAY_RUNTIME_S={runtime}"
+
+    program = f"--wrap={wrap} {echo} '\\''of two words'\\''"
+    moldable = (f"--wrap={wrap} {shell} -c '\\''IFS=,; set -- $0; shift $((DUCTILE_JOB_NUM_NODES - 1)); exec sleep $1'\\'' 4,3")
+    assert (done.stdout.splitlines(), done.stderr, done.returncode) == ([
+        f"0.000 {head} --job-name=job-1 --nodes=2 --time=1 --output=/dev/null {exported(1, 2, 2)} '{program}'",
+        f"3.000 {head} --job-name=job-2 --nodes=1-2 --time=1 --output=/dev/null --export=ALL '{moldable}'",
+        f"3.100 {head} --job-name=job-3 --nodes=4 --time=1 --output=/dev/null {exported(3, 4, 4)} '{program}'"], "", 0)
+
+
+def test_what_slurm_itself_cannot_have(ductile, tmp_path):
+    log = write(tmp_path)
+    assert "job 3: is malleable, and Slurm itself resizes no job" in refused(
+        ductile, log, "--by", "sbatch", "--command", f"malleable={tmp_path}/program")
+    assert "--by" in refused(ductile, log, "--slurm-partition", "p")
+    assert "--by" in refused(ductile, log, "--by", "qsub")
+
+
+def test_what_sbatch_says_is_read(ductile, tmp_path):
+    """With programs that say what Slurm may say."""
+    log = write(tmp_path)
+    fakes = {"sinfo": "echo 'p|2'; echo 'q*|4'",
+             "sbatch": f"echo x >> {tmp_path}/calls; echo 'sbatch: a warning' >&2; echo \"$(wc -l < {tmp_path}/calls);cluster\"",
+             "squeue": "test \"$SLURM_TIME_FORMAT\" = %s || exit 3\n"
+                       "echo '9_[1-2]|PENDING|90|N/A|N/A|1'\n"
+                       "echo '1|COMPLETED|100|100|102|2'; echo '2|TIMEOUT|103|104|110|1'; echo '3|CANCELLED|104|N/A|105|4'"}
+    for name, text in fakes.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    words = ["workload", "play", log, "--adaptive", "none", "--speed", 100, "--by", "sbatch", "--json"]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = ductile.run(*words, env={**os.environ, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["nodes"] == 4
+    live = [job["live"] for job in told["jobs"]]
+    assert [job["job"] for job in told["jobs"]] == [1, 2, 3]
+    assert [(its["state"], its["submit_s"], its["start_s"], its["end_s"]) for its in live] == [
+        ("COMPLETED", 0, 0, 2), ("TIMEOUT", 3, 4, 10), ("CANCELLED", 4, None, 5)]
+    assert told["live"]["not_completed"] == 2
+    (tmp_path / "sbatch").write_text("#!/bin/sh\necho no such partition >&2; exit 1\n")
+    done = ductile.run(*words, env={**os.environ, "PATH": path})
+    assert done.returncode == 1 and "job 1: sbatch: no such partition; 0 of 3 jobs were submitted" in done.stderr
