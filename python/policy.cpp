@@ -23,6 +23,7 @@
 #include "scheduling/blocks.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/fair_grants.hpp"
+#include "scheduling/record.hpp"
 #include "scheduling/resizing.hpp"
 
 namespace py = pybind11;
@@ -41,6 +42,7 @@ struct ViewObject {
   PyObject_HEAD;
   Pass* pass;
   TimelineObject* plans;  // those that live
+  RequestId unfair;       // was refused last because of that
 };
 
 struct JobObject {
@@ -427,7 +429,7 @@ bool resize(ViewObject* view, const std::array<PyObject*, 6>& all, bool must) {
   return done;
 }
 
-constexpr Names<4> kGrantNames{"request", "reason", "cuts", "incoming"};
+constexpr Names<5> kGrantNames{"request", "reason", "cuts", "incoming", "extra_is_free"};
 
 const Request& request_of(PyObject* object, const ViewObject* view) {
   if (!object || Py_TYPE(object) != request_type) throw Wrong{"this is no request of the view"};
@@ -436,14 +438,22 @@ const Request& request_of(PyObject* object, const ViewObject* view) {
   return request->its;
 }
 
-bool grant(ViewObject* view, const std::array<PyObject*, 4>& all, bool must) {
+bool grant(ViewObject* view, const std::array<PyObject*, 5>& all, bool must) {
   Pass& pass = pass_of(view);
   const Request& request = request_of(all[0], view);
   const std::vector<Cut> cuts = cuts_of(all[2], view);
-  const bool done = pass.grant(request.id, reason_of(all[1], nullptr, Why::evolving, view),
-                               {cuts, is_true(all[3])});
+  const Why why = reason_of(all[1], nullptr, Why::evolving, view).why;
+  const Grant result =
+      grant_fairly(pass, request, {.extra_is_free = is_true(all[4])}, {cuts, is_true(all[3])}, why);
+  const bool done = result == Grant::done;
   if (done) plans_end(view);
+  if (result == Grant::unfair) view->unfair = request.id;
   if (!done && must) {
+    if (result == Grant::unfair) {
+      throw Wrong{"the request of job " + name_of(pass, request.job) + " for " +
+                  std::to_string(request.delta) +
+                  " nodes would delay others by more than is fair; call try_grant"};
+    }
     throw Wrong{"the request of job " + name_of(pass, request.job) + " for " +
                 std::to_string(request.delta) + " nodes cannot be granted now: there are " +
                 idle_text(pass, request.job) + "; call try_grant"};
@@ -469,6 +479,7 @@ PyMethodDef fast(const char* name, const char* about) {
 }
 
 using Six = std::array<PyObject*, 6>;
+using Five = std::array<PyObject*, 5>;
 using Four = std::array<PyObject*, 4>;
 using Three = std::array<PyObject*, 3>;
 using Two = std::array<PyObject*, 2>;
@@ -482,16 +493,19 @@ PyObject* do_resize(ViewObject* view, const Six& all) { return resize(view, all,
 PyObject* do_try_resize(ViewObject* view, const Six& all) {
   return truth(resize(view, all, false));
 }
-PyObject* do_grant(ViewObject* view, const Four& all) { return grant(view, all, true), done(); }
-PyObject* do_try_grant(ViewObject* view, const Four& all) { return truth(grant(view, all, false)); }
+PyObject* do_grant(ViewObject* view, const Five& all) { return grant(view, all, true), done(); }
+PyObject* do_try_grant(ViewObject* view, const Five& all) { return truth(grant(view, all, false)); }
 
 constexpr Names<0> kNoNames{};
 constexpr Names<2> kDenyNames{"request", "reason"};
 PyObject* do_deny(ViewObject* view, const Two& all) {
   const Request& request = request_of(all[0], view);
   Pass& pass = pass_of(view);
-  if (!pass.deny(request.id, reason_of(all[1], nullptr, Why::resources, view))) {
-    throw Wrong{"the request of job " + name_of(pass, request.job) + " was answered already"};
+  const Why usual = request.id == view->unfair ? Why::fairness : Why::resources;
+  if (!pass.deny(request.id, reason_of(all[1], nullptr, usual, view))) {
+    throw Wrong{"the request of job " + name_of(pass, request.job) +
+                " cannot be answered now: it was already, or another one of this job was; take "
+                "view.requests anew"};
   }
   return done();
 }
@@ -601,9 +615,11 @@ PyObject* do_free_for(ViewObject* view, const One& all) {
   return number(free_nodes(pass_of(view), job_of(all[0], view)));
 }
 
-constexpr Names<2> kMayNames{"job", "nodes"};
-PyObject* do_may_expand(ViewObject* view, const Two& all) {
-  return truth(may_expand(pass_of(view), job_of(all[0], view), nodes_of(all[1]), Benefit::on));
+constexpr Names<4> kMayNames{"job", "nodes", "cuts", "incoming"};
+PyObject* do_may_expand(ViewObject* view, const Four& all) {
+  const std::vector<Cut> cuts = cuts_of(all[2], view);
+  return truth(may_expand(pass_of(view), job_of(all[0], view), nodes_of(all[1]), Benefit::on,
+                          {cuts, is_true(all[3])}));
 }
 
 // ---- Blocks -------------------------------------------------------------------------------------
@@ -698,13 +714,13 @@ PyObject* do_random(ViewObject* view, const std::array<PyObject*, 0>&) {
 
 // ---- Timelines ----------------------------------------------------------------------------------
 
-TimelineObject* timeline_object(ViewObject* view) {
+TimelineObject* timeline_object(ViewObject* view, Backfill how = {}) {
   Pass& pass = pass_of(view);
   auto* const its = make<TimelineObject>(timeline_type);
   its->view = kept(view);
   its->plan = nullptr;
   its->next = nullptr;
-  its->plan = new Plan(pass.timeline());
+  its->plan = new Plan(timeline_for(pass, how));
   its->next = std::exchange(view->plans, its);
   return its;
 }
@@ -741,8 +757,9 @@ Time reserve(TimelineObject* self, JobId id, std::optional<Nodes> nodes,
   return plan.at;
 }
 
-PyObject* do_timeline(ViewObject* view, const std::array<PyObject*, 0>&) {
-  return reinterpret_cast<PyObject*>(timeline_object(view));
+constexpr Names<1> kTimelineNames{"extra_is_free"};
+PyObject* do_timeline(ViewObject* view, const One& all) {
+  return reinterpret_cast<PyObject*>(timeline_object(view, {.extra_is_free = is_true(all[0])}));
 }
 
 PyObject* do_shadow(ViewObject* view, const Two& all) {
@@ -804,6 +821,35 @@ PyObject* plan_fits_now(TimelineObject* self, const Two& all) {
   const JobId id = job_of(all[0], self->view);
   const Nodes n = all[1] ? some_nodes_of(all[1]) : pass.start_need(id).nodes;
   return truth(fits_now(plan, pass, id, n, pass.estimate(id, n)));
+}
+
+constexpr Names<2> kForNames{"job", "seconds"};
+
+PyObject* plan_free_for(TimelineObject* self, const Two& all) {
+  Plan& plan = true_plan(self);
+  const Pass& pass = pass_of(self->view);
+  const JobId id = job_of(all[0], self->view);
+  const Left left(free_of(plan, pass));
+  return number(left.during(pass, id, pass.idle(id), duration_of(all[1])));
+}
+
+constexpr Names<3> kHoldNames{"job", "nodes", "seconds"};
+
+PyObject* plan_hold(TimelineObject* self, const Three& all) {
+  Plan& plan = true_plan(self);
+  const Pass& pass = pass_of(self->view);
+  const JobId id = job_of(all[0], self->view);
+  const Demand demand = pass.demand(id, some_nodes_of(all[1]));
+  const Duration length = duration_of(all[2]);
+  FreeCells& free = free_of(plan, pass);
+  if (!free.fits(demand, length)) {
+    throw Wrong{"so many nodes are not free for so long; ask plan.free_for"};
+  }
+  const Spread in = free.place(demand, length);
+  free.take(demand, in, length);
+  plan.timeline.reserve(pass.now(), later(pass.now(), length), demand, in);
+  plan.found = JobId::none;
+  return done();
 }
 
 constexpr Names<1> kBehindNames{"behind"};
@@ -907,6 +953,21 @@ PyObject* view_claims(ViewObject* view) {
   });
 }
 
+// Of those that `Pass::woken_by` knows.
+template <std::size_t... I>
+std::vector<std::string_view> words_of_events(const Pass& pass, std::index_sequence<I...>) {
+  std::vector<std::string_view> words;
+  ((pass.woken_by<std::variant_alternative_t<I, Event>>() ? words.push_back(event_words()[I])
+                                                          : void()),
+   ...);
+  return words;
+}
+
+PyObject* view_woken_by(ViewObject* view) {
+  return list_of(
+      words_of_events(pass_of(view), std::make_index_sequence<std::variant_size_v<Event>>{}), text);
+}
+
 #define VIEW(name, value, about)                              \
   PyGetSetDef {                                               \
     name, &view_attribute<[](ViewObject* view) -> PyObject* { \
@@ -933,7 +994,11 @@ PyGetSetDef view_attributes[] = {
          "Those of them whose size may change while they run."),
     VIEW("started", jobs_list(view, pass.started()), "Jobs that this pass has started, in order."),
     VIEW("requests", view_requests(view),
-         "Evolving requests that can be answered now, in order of arrival."),
+         "Evolving requests that can be answered now, in order of arrival. An answer may change "
+         "which these are."),
+    VIEW("woken_by", view_woken_by(view),
+         "The kinds of events since the last pass, by the words of the log's E lines: 'submitted', "
+         "'ended', ..."),
     VIEW("claims", view_claims(view), "Who waits for promised nodes, the oldest first."),
     VIEW("power_w", PyFloat_FromDouble(pass.power_w()), "What is drawn, as believed, in watts."),
     {}};
@@ -942,25 +1007,31 @@ PyMethodDef view_methods[] = {
     fast<method<kStartNames, 1, do_start>>(
         "start",
         "start(job, nodes=None, reason=None, because_of=None, cuts=None, incoming=False)\n\n"
-        "Starts a waiting job on so many nodes, or (least, most) of them; without, on as many as "
-        "it "
-        "asks for. Raises ductile.Error if that is not possible now. With cuts, pairs (job, "
-        "nodes), "
-        "running malleable jobs shrink to so many nodes for it, and it starts when they have "
-        "answered; with incoming it may wait for nodes that come back to nobody."),
+        "Starts a waiting job on so many nodes, or on as many of (least, most) as there are; "
+        "without, on `job.nodes`. Raises ductile.Error if that is not possible now. With cuts, "
+        "pairs (job, nodes), running malleable jobs shrink to so many nodes for it, and it starts "
+        "when they have answered; with incoming it may wait for nodes that come back to nobody. "
+        "The reason is 'in-order' if none is said, or 'backfilled' if a plan has said that it "
+        "fits."),
     fast<method<kStartNames, 1, do_try_start>>(
         "try_start", "try_start(...) -> bool\n\nAs start; False if that is not possible now."),
     fast<method<kResizeNames, 2, do_resize>>(
         "resize",
         "resize(job, nodes, reason=None, because_of=None, cuts=None, incoming=False)\n\n"
-        "Resizes a running malleable job to so many nodes, or (least, most). Raises ductile.Error "
-        "if that is not possible now."),
+        "Resizes a running malleable job to so many nodes, or to as many of (least, most) as there "
+        "are; what a cut gives is free then. A job that this pass started, a moldable one, too, is "
+        "started larger. Raises ductile.Error if that is not possible now. The reason is "
+        "'hand-out' of a growth and 'shrunk-for' of a cut if none is said."),
     fast<method<kResizeNames, 2, do_try_resize>>(
         "try_resize", "try_resize(...) -> bool\n\nAs resize; False if that is not possible now."),
     fast<method<kGrantNames, 1, do_grant>>(
         "grant",
-        "grant(request, reason=None, cuts=None, incoming=False)\n\n"
-        "Grants an evolving request, as a resize of its job."),
+        "grant(request, reason=None, cuts=None, incoming=False, extra_is_free=False)\n\n"
+        "Grants an evolving request, as a resize of its job: all of it, or as much as there is "
+        "from "
+        "at_least on. Raises ductile.Error if there is less, or if `--fairness` does not allow it, "
+        "by a plan with one reservation that is made as view.timeline(extra_is_free). Other "
+        "requests of this job cannot be answered in this pass then."),
     fast<method<kGrantNames, 1, do_try_grant>>(
         "try_grant", "try_grant(...) -> bool\n\nAs grant; False if that is not possible now."),
     fast<method<kDenyNames, 1, do_deny>>(
@@ -982,8 +1053,8 @@ PyMethodDef view_methods[] = {
         "wake_by", "wake_by(time)\n\nWakes the policy at this time (s) at the latest."),
     fast<method<kTickNames, 1, do_tick>>(
         "tick",
-        "tick(period)\n\nWakes it at the next multiple of this time (s), while a job waits "
-        "or runs."),
+        "tick(period)\n\nWakes it at the next multiple of this time (s), once, if a job waits "
+        "or runs: call it in each pass."),
     fast<method<kCarryNames, 2, do_carry_out>>(
         "carry_out",
         "carry_out(cuts, gains, reason=None, incoming=False) -> bool\n\n"
@@ -997,10 +1068,13 @@ PyMethodDef view_methods[] = {
         "free_for", "free_for(job) -> int\n\nThese, and those that come back to nobody."),
     fast<method<kMayNames, 2, do_may_expand>>(
         "may_expand",
-        "may_expand(job, nodes) -> bool\n\nWould it end earlier on so many nodes, "
-        "what the resize costs included?"),
-    fast<method<kNoNames, 0, do_timeline>>(
-        "timeline", "timeline() -> Timeline\n\nWhat is believed to be free from now on: a plan."),
+        "may_expand(job, nodes, cuts=None, incoming=False) -> bool\n\nWould it end earlier on so "
+        "many nodes, what the resize costs and the wait for nodes of these sources included?"),
+    fast<method<kTimelineNames, 0, do_timeline>>(
+        "timeline",
+        "timeline(extra_is_free=False) -> Timeline\n\nWhat is believed to be free from now on: a "
+        "plan. With extra_is_free what malleable jobs hold beyond their smallest sizes is free in "
+        "it, for reservations; only idle nodes can be taken now."),
     fast<method<kFitsNames, 1, do_shadow>>(
         "shadow",
         "shadow(job, nodes=None) -> Timeline\n\nA plan in which this waiting job is "
@@ -1095,9 +1169,13 @@ PyGetSetDef job_attributes[] = {
     JOB("extra", number(its.pass.extra(its.id)),
         "Nodes beyond its smallest size: what could be taken from it, now or later."),
     JOB("resizable", truth(its.pass.resizable(its.id)),
-        "It runs, its size may change, and nothing is under way."),
-    JOB("cuttable", truth(its.pass.cuttable(its.id)), "Can it be cut now?"),
-    JOB("growable", truth(its.pass.growable(its.id)), "Can it be given nodes now?"),
+        "It runs, its size may change, nothing is under way, and this pass has not decided about "
+        "it."),
+    JOB("cuttable", truth(its.pass.cuttable(its.id)),
+        "Can it be cut now: resizable, or cut by this pass, which may cut it further?"),
+    JOB("growable", truth(its.pass.growable(its.id)),
+        "Can it be given nodes now: resizable, or started (a moldable job, too) or grown by this "
+        "pass, which may give it more?"),
     JOB("has_claim", truth(its.job.claim != ClaimId::none), "Does it wait for promised nodes?"),
     JOB("is_busy", truth(its.job.doing != Doing::nothing),
         "Is a start, a resize or a stop under way?"),
@@ -1147,11 +1225,20 @@ PyObject* job_at_least(const JobSeen& its, const One& all) {
   return number(its.pass.sizes(its.id).at_least(nodes_of(all[0])));
 }
 
+PyObject* job_speed(const JobSeen& its, const One& all) {
+  const Nodes n = size_at(its, all[0]), preferred = its.job.spec.preferred;
+  return PyFloat_FromDouble(1 / its.pass.speedup(its.id).relative_time(n, preferred));
+}
+
 PyMethodDef job_methods[] = {
     fast<job_method<kNodesNames, 0, job_estimate>>(
         "estimate",
         "estimate(nodes=None) -> float\n\nIts whole believed run time (s) on so many "
-        "nodes."),
+        "nodes, whether it may have them or not, in whole microseconds."),
+    fast<job_method<kNodesNames, 0, job_speed>>(
+        "speed",
+        "speed(nodes=None) -> float\n\nHow fast it is believed to be on so many nodes, by its "
+        "model alone, without rounding: 1 is its speed at the preferred size."),
     fast<job_method<kNodesNames, 1, job_end_at>>(
         "expected_end_at",
         "expected_end_at(nodes) -> float\n\nThe believed end (s) if it ran on so "
@@ -1162,12 +1249,14 @@ PyMethodDef job_methods[] = {
         "believed to keep it from computing."),
     fast<job_method<kNodesNames, 1, job_at_most>>(
         "at_most",
-        "at_most(nodes) -> int\n\nThe largest size it can run at up to so many nodes; 0: "
-        "none."),
+        "at_most(nodes) -> int\n\nThe largest size that its constraint (even, powers of two, ...) "
+        "allows up to so many nodes; 0: none. Without a constraint that is `nodes`: min and max "
+        "are "
+        "not looked at."),
     fast<job_method<kNodesNames, 1, job_at_least>>(
         "at_least",
-        "at_least(nodes) -> int\n\nThe smallest size it can run at from so many nodes "
-        "on."),
+        "at_least(nodes) -> int\n\nThe smallest size that its constraint allows from so many nodes "
+        "on, in the same way; more than any machine has: none."),
     {}};
 
 PyObject* job_repr(PyObject* self) {
@@ -1322,6 +1411,14 @@ PyMethodDef timeline_methods[] = {
         "fits_now",
         "fits_now(job, nodes=None) -> bool\n\nCould it start now without disturbing a "
         "reservation?"),
+    fast<timeline_method<kForNames, 2, plan_free_for>>(
+        "free_for",
+        "free_for(job, seconds) -> int\n\nHow many idle nodes that this job can use no "
+        "reservation needs for so long from now on."),
+    fast<timeline_method<kHoldNames, 3, plan_hold>>(
+        "hold",
+        "hold(job, nodes, seconds)\n\nSo many of these are held for the job for so long from now "
+        "on, in this plan."),
     fast<timeline_method<kBehindNames, 0, plan_fitting>>(
         "fitting",
         "fitting(behind=None)\n\nThe waiting jobs behind this one, or behind the one "
@@ -1389,6 +1486,7 @@ class PythonPolicy final : public Policy {
     if (!view) throw std::bad_alloc();
     view->pass = &pass;
     view->plans = nullptr;
+    view->unfair = RequestId::none;
     auto* const argument = reinterpret_cast<PyObject*>(view);
     const pid_t self = getpid();
     PyObject* const answer = call_python(schedule_.ptr(), argument);

@@ -151,7 +151,8 @@ std::optional<std::vector<Delay>> fair_delays(Pass& pass, const Request& request
   return delays;
 }
 
-Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sources& sources) {
+Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sources& sources,
+                   Why why) {
   const auto all = static_cast<Nodes>(std::max(request.delta, 0));
   const Nodes least = request.at_least == 0 ? all : std::min(request.at_least, all);
   const JobId id = request.job;
@@ -162,7 +163,7 @@ Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sour
   if (there < least) return Grant::lacking;
   const auto delays = fair_delays(pass, request, std::min(all, there), plan, sources.cuts);
   if (!delays) return Grant::unfair;
-  const bool granted = pass.grant(request.id, {Why::evolving, request.job}, sources, *delays);
+  const bool granted = pass.grant(request.id, {why, request.job}, sources, *delays);
   return granted ? Grant::done : Grant::lacking;
 }
 

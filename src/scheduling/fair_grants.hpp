@@ -24,7 +24,8 @@ std::optional<std::vector<Delay>> fair_delays(Pass& pass, const Request& request
 enum class Grant : std::uint8_t { done, lacking, unfair };
 
 /// Grants what these sources give, if it is enough and fair.
-Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sources& sources = {});
+Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sources& sources = {},
+                   Why why = Why::evolving);
 
 /// With the reason why it was not granted.
 void deny(Pass& pass, const Request& request, Grant why);

@@ -669,6 +669,8 @@ std::string to_record(const Traits& traits) {
   return out.take();
 }
 
+std::span<const std::string_view> event_words() { return kEventWords; }
+
 std::string to_record(const Event& event) {
   Writer out;
   out.word(kEventWords[event.index()]);

@@ -5,6 +5,7 @@
 // text, and reading it gives the same value. docs/formats/log.md has the table.
 #pragma once
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@
 #include "scheduling/words.hpp"
 
 namespace ductile {
+
+/// The words of the kinds of events, in the order of `Event`.
+std::span<const std::string_view> event_words();
 
 /// When an instant was closed, and whether that asked the policy.
 struct Closed {

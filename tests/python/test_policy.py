@@ -95,6 +95,142 @@ def test_malleable_example(tmp_path):
     assert ductile.replay(mine, ask=False)["decisions"] > 300
 
 
+RESIZING = [
+    {"generate": SMALL, "seed": 1, "malleable": 1},
+    {"generate": SMALL, "seed": 2, "malleable": "0.4:rho=SM", "moldable": 0.3, "evolving": 0.3},
+    {"generate": SMALL, "seed": 3, "malleable": "0.7:s=0..0.2,constraint=pof2", "moldable": 0.2,
+     "resize_delay": 30, "refuse": 0.1, "check": True},
+    {"generate": SMALL, "seed": 4, "malleable": "0.7:rho=0.05", "evolving": 0.7,
+     "reconfiguration": "full:alpha=1..3,b=1..3", "apply_at": "phase_end"},
+    {"generate": "lublin:jobs=400,nodes=64", "seed": 5, "malleable": "0.8:s=0..0.1",
+     "moldable": 0.2, "failures": "mtbf=1e6,repair=3600"},
+    {"generate": SMALL, "seed": 6, "malleable": "0.5:constraint=even", "evolving": 0.5,
+     "fairness": "single,single=600"},
+]
+
+
+def same_resizes(first, second):
+    same(first, second)
+    for name in ("end_nodes", "expands", "shrinks"):
+        assert first.jobs[name].tolist() == second.jobs[name].tolist(), name
+
+
+@pytest.mark.parametrize("workload", RESIZING, ids=str)
+@pytest.mark.parametrize("own", [{}, {"expand": "spare", "gap": "shrink+"},
+                                 {"expand": "intensive", "gap": "expand+"}], ids=str)
+def test_mebf_is_mebf(workload, own):
+    named = ",".join(f"{name}={value}" for name, value in own.items())
+    same_resizes(ductile.simulate(policy=example("mebf").Mebf(**own), **workload),
+                 ductile.simulate(policy="mebf" + (":" + named if named else ""), **workload))
+
+
+@pytest.mark.parametrize("workload", RESIZING, ids=str)
+def test_tide_is_tide(workload):
+    same_resizes(ductile.simulate(policy=example("tide").Tide(), **workload),
+                 ductile.simulate(policy="tide", **workload))
+
+
+class Answers(Blocks):
+    """As the program does it for those that do not."""
+
+    answers_requests = True
+
+    def schedule(self, view):
+        while view.requests:
+            request = view.requests[0]
+            if not view.try_grant(request, incoming=request.delta > 0):
+                view.deny(request)
+        super().schedule(view)
+
+
+@pytest.mark.parametrize("fairness", ["none", "single,single=0", "both,single=600,target=3600"])
+def test_grants_are_fair(fairness, tmp_path):
+    options = {"generate": SMALL, "seed": 2, "evolving": 0.5, "fairness": fairness}
+    mine = ductile.simulate(policy=Answers(1), record=tmp_path / "mine.log", **options)
+    ours = ductile.simulate(policy="easy", record=tmp_path / "ours.log", **options)
+    same_resizes(mine, ours)
+    denied = [" fairness " in (tmp_path / log).read_text() for log in ("mine.log", "ours.log")]
+    assert denied == [fairness != "none"] * 2
+
+
+def test_two_requests_of_a_job():
+    def what(view):
+        view.start_in_order()
+        requests = view.requests
+        jobs = [request.job.id for request in requests]
+        for request in requests:
+            if jobs.count(request.job.id) > 1:
+                view.try_grant(request)
+                assert len(view.requests) < len(requests) - 1
+        for request in requests[1:]:
+            if jobs.count(request.job.id) > 1:
+                view.deny(request)
+
+    class Both(Fails):
+        answers_requests = True
+
+    with pytest.raises(ductile.Error, match="cannot be answered now"):
+        for seed in range(1, 50):
+            ductile.simulate(generate="rigid:jobs=300,nodes=20,max_size=10", seed=seed,
+                             evolving=1, policy=Both(what))
+
+
+class Plans(Blocks):
+    """Plans with holds, and with what others hold beyond their smallest sizes."""
+
+    def schedule(self, view):
+        assert set(view.woken_by) & {"submitted", "ended", "resized", "started", "config"}
+        view.start_in_order()
+        head = view.queue.first
+        if head is None:
+            return
+        whole, extra = view.timeline(), view.timeline(extra_is_free=True)
+        assert extra.earliest(head) <= whole.earliest(head)
+        self.earlier += extra.earliest(head) < whole.earliest(head)
+        plan = view.shadow(head)
+        for job in view.queue:
+            nodes, length = job.nodes, job.estimate()
+            fits = job.nodes <= plan.free_for(job, length)
+            assert fits == plan.fits_now(job)
+            if fits:
+                free = plan.free_for(job, length)
+                plan.hold(job, nodes, length)
+                assert plan.free_for(job, length) == free - nodes
+                plan.reserve(head)
+                assert plan.free_for(job, length) <= free - nodes
+                self.held += 1
+                return
+
+    held = earlier = 0
+
+
+def test_plans():
+    policy = Plans(1)
+    ductile.simulate(generate=SMALL, policy=policy, malleable=0.5, seed=3)
+    assert policy.held > 10
+
+    class Grows(Plans):
+        def schedule(self, view):
+            super().schedule(view)
+            view.hand_out_idle()
+
+    policy = Grows(1)
+    ductile.simulate(generate=SMALL, policy=policy, malleable=0.5, seed=3)
+    assert policy.earlier > 10
+
+
+class Speeds(Blocks):
+    def schedule(self, view):
+        for job in view.queue:
+            assert job.speed() == job.speed(job.preferred) == 1
+            assert job.speed(2 * job.preferred) == 2
+        super().schedule(view)
+
+
+def test_speed():
+    ductile.simulate(generate=SMALL, policy=Speeds(1), malleable=0.5)
+
+
 class Looks(Blocks):
     """Everything that there is to see is there."""
 
@@ -156,6 +292,7 @@ def use_kept(view):
     (lambda view: [], "returned something of type list"),
     (lambda view: view.nothing, "AttributeError"),
     (lambda view: view.backfill(depth=0), "a depth is at least 1"),
+    (lambda view: view.timeline().hold(view.queue.first, 51, 1), "not free for so long"),
 ])
 def test_what_is_not_possible(what, words):
     with pytest.raises(ductile.Error, match=words) as raised:
