@@ -1562,8 +1562,8 @@ void make_for_program(const std::string& what, const std::map<std::string, std::
   policy = python_policies().make(what, own);
 }
 
-// Whoever holds the lock at a fork leaves it locked in the copy, for ever, unless it is this thread.
-// What Python does in a copy seeds `random` anew: here both go on with the same numbers.
+// Whoever holds the lock at a fork leaves it locked in the copy, for ever, unless it is this
+// thread. What Python does in a copy seeds `random` anew: here both go on with the same numbers.
 pid_t fork_for_program() {
   const WithLock lock;
   py::object random_state, random;

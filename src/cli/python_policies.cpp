@@ -57,12 +57,13 @@ const PythonPolicies* begun = nullptr;  // NOLINT: Python is begun once
 OutsidePolicies outside_python() {
   return {.name = "python",
           .form = "python:FILE.py:CLASS[,parameter=value,...]",
-          .make = [](const std::string& what, const std::map<std::string, std::string>& own) {
-            if (begun == nullptr) begun = &begin_python("python:" + what);
-            std::shared_ptr<Policy> policy;
-            begun->make(what, own, policy);
-            return policy;
-          },
+          .make =
+              [](const std::string& what, const std::map<std::string, std::string>& own) {
+                if (begun == nullptr) begun = &begin_python("python:" + what);
+                std::shared_ptr<Policy> policy;
+                begun->make(what, own, policy);
+                return policy;
+              },
           .fork = [] { return begun != nullptr ? begun->fork() : fork(); }};
 }
 

@@ -110,12 +110,13 @@ class MatrixRun {
           std::min<std::size_t>(matrix_.threads, runs_ - progress_.runs_there);
       std::deque<RunProcess> processes;  // before there are threads
       for (std::size_t i = 0; matrix_.fork != nullptr && threads > 1 && i < threads; ++i) {
-        processes.emplace_back(*matrix_.fork, [this](std::size_t number, const auto& tell, const auto& stop) {
-          release_inputs_before(number);
-          Summary summary = simulated(number, tell, &stop);
-          summary.run.clear();  // known here, too
-          return summary;
-        });
+        processes.emplace_back(*matrix_.fork,
+                               [this](std::size_t number, const auto& tell, const auto& stop) {
+                                 release_inputs_before(number);
+                                 Summary summary = simulated(number, tell, &stop);
+                                 summary.run.clear();  // known here, too
+                                 return summary;
+                               });
       }
       const auto process_of = [&](std::size_t worker) {
         return processes.empty() ? nullptr : &processes[worker];

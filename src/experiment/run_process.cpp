@@ -47,8 +47,8 @@ bool send_line(int socket, std::string line) {
   return true;
 }
 
-// The next one, without its end; nothing: the other side has gone. `is_there` is asked now and then,
-// and says that it has not: what it has forked may have its end of the socket, too.
+// The next one, without its end; nothing: the other side has gone. `is_there` is asked now and
+// then, and says that it has not: what it has forked may have its end of the socket, too.
 template <class IsThere>
 std::optional<std::string> next_line(int socket, std::string& come, IsThere&& is_there) {
   std::array<char, 65536> bytes;

@@ -162,7 +162,8 @@ void BackgroundQueries::look() {
 std::optional<std::chrono::steady_clock::time_point> BackgroundQueries::next() const {
   std::optional<Steady::time_point> next;
   if (!waiting_.empty() && running_.size() < kAtOnce) next = Steady::time_point{};
-  for (const Query& query : waiting_) next = next ? std::min(*next, query.deadline) : query.deadline;
+  for (const Query& query : waiting_)
+    next = next ? std::min(*next, query.deadline) : query.deadline;
   for (const Query& query : running_) {
     const auto at = query.child > 0 ? query.deadline : Steady::time_point{};
     next = next ? std::min(*next, at) : at;

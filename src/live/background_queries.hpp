@@ -23,8 +23,8 @@ namespace ductile {
 class BackgroundQueries {
  public:
   /// In the child; it calls `answer`, or `become`. Its exit code is 0, its standard output nowhere:
-  /// policies may print. All other descriptors are closed, it sees the controller as it was when the
-  /// child was started.
+  /// policies may print. All other descriptors are closed, it sees the controller as it was when
+  /// the child was started.
   using Work = std::function<void()>;
   /// In the child: the descriptor of the answer.
   static constexpr int kAnswer = 3;

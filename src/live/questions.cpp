@@ -63,7 +63,8 @@ void Controller::ask_child(Client& client, BackgroundQueries::Work work,
     if (found == nullptr) return;
     Client& asker = *found;
     Json answer;
-    if (text) answer = text->starts_with(kRefusal) ? Json::parse(*text, nullptr, false) : read(*text);
+    if (text)
+      answer = text->starts_with(kRefusal) ? Json::parse(*text, nullptr, false) : read(*text);
     if (!answer.is_object()) {
       std::string why = "that took too long, or could not be found out";
       if (process()) why += "; it asks the policy " + settings_.policy;
@@ -178,9 +179,9 @@ void Controller::on_predict(Client& client, const Json& request) {
   ask_child(
       client,
       [this, wanted = std::move(wanted), change] {
-        BackgroundQueries::answer(prediction(core_, *ruling_, clock_.now(), clock_.ahead(), wanted,
-                                             change, kMost)
-                                      .dump());
+        BackgroundQueries::answer(
+            prediction(core_, *ruling_, clock_.now(), clock_.ahead(), wanted, change, kMost)
+                .dump());
       },
       [](const std::string& text) { return Json::parse(text, nullptr, false); });
 }
