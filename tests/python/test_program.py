@@ -15,6 +15,7 @@ pytest.importorskip("ductile", reason="the Python module is not built")
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SMALL = ["simulate", "--generate", "rigid:jobs=300,nodes=50,max_size=20", "--json", "--quiet"]
+PATIENCE = 120  # seconds, for what must come
 MEASURED = {"policy", "run", "load_seconds", "simulate_seconds", "peak_rss_bytes"}
 
 
@@ -131,6 +132,44 @@ def test_ctrl_c_ends_processes(program, tmp_path, to_all):
     assert run.returncode == 1
     for path in tmp_path.glob("pid-*"):
         assert not pathlib.Path("/proc", path.name.removeprefix("pid-")).exists()
+
+
+def test_a_thread_of_the_file_holds_up_no_process(program, tmp_path):
+    """Whoever holds Python's lock at the fork leaves it locked in the copy."""
+    (tmp_path / "turns.py").write_text("""
+import threading
+
+def counts():
+    while True:
+        sum(range(1000))
+
+threading.Thread(target=counts, daemon=True).start()
+""" + TURNS)
+    done = call(program, *SMALL, "--policy", f"python:{tmp_path}/turns.py:Turns", *THREADS, timeout=PATIENCE)
+    assert len(figures(done)) == 3, done.stderr
+
+
+def test_a_policy_that_forks_ends_with_its_pass(program, tmp_path):
+    (tmp_path / "turns.py").write_text(TURNS)
+    printed = []
+    once = "if not hasattr(os, 'forked'): os.forked = os.fork() or True"
+    for body, threads in (("", "1"), (once, "1"), (once, "3")):
+        done = call(program, *SMALL, "--policy", f"python:{tmp_path}/turns.py:Turns", *SEEDS, "--threads", threads,
+                    env={**os.environ, "BAD": body}, timeout=PATIENCE)
+        printed.append(figures(done))
+    assert len(printed[0]) == 3 and printed[0] == printed[1] == printed[2]
+
+
+def test_what_a_policy_prints_is_written_once(program, tmp_path):
+    (tmp_path / "turns.py").write_text("print('loaded')\n" + TURNS)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    printed = []
+    for threads in ("1", "3"):
+        done = call(program, *SMALL, "--policy", f"python:{tmp_path}/turns.py:Turns", *SEEDS, "--threads", threads,
+                    env={**environment, "BAD": "print('pass')"}, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        printed.append(sorted(line for line in done.stdout.splitlines() if line in ("loaded", "pass")))
+    assert printed[0] == printed[1] and printed[0].count("loaded") == 1 and len(printed[0]) > 300
 
 
 def test_records_replay_with_and_without_python(program, examples, tmp_path):
