@@ -195,19 +195,43 @@ def test_shares_are_those_of_a_naive_simulation(ductile, tmp_path, seed):
     assert mine == {str(i): pytest.approx(theirs[i], abs=1e-4) for i in theirs}
 
 
-def test_what_a_resize_reads_is_shared(ductile, tmp_path):
-    # Cut to 5 nodes for job 2 at their next scheduling points, at 20, both read 40 GB from 4 GB/s.
+@pytest.mark.parametrize("submit, apply", [
+    (12, "phase_end"),
+    (10, "phase_end"),  # they are at scheduling points right then
+    (12, "immediate"),
+])
+def test_what_a_resize_reads_is_shared(ductile, tmp_path, submit, apply):
+    # Cut to 5 nodes for job 2 at their next scheduling points both read 40 GB from 4 GB/s.
     model = {"on_reconfiguration": {"tasks": [transfers("read", "40e9")]}, "phases": [waits(10, iterations=4)]}
     jobs = [{"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
             {"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
-            {"type": "rigid", "num_nodes": 8, "submit_time": 12}]
+            {"type": "rigid", "num_nodes": 8, "submit_time": submit}]
     file = shares_files(tmp_path, jobs, model, nodes=16)
     for links, pays in (("shared", 20), ("alone", 10)):
         out = tmp_path / links
         [figures] = ductile.objects("simulate", "--elastisim", file, "--policy", "mebf", "--quiet", "--check", "--out", out,
-                                    "--links", links, "--json")
+                                    "--links", links, "--apply-at", apply, "--json", timeout=30)
         assert times(out) == {"0": (0, 40 + pays), "1": (0, 40 + pays), "2": (40 + pays, 80 + pays)}
         assert figures["reconfiguration_node_s"] == 2 * 8 * pays
+
+
+def test_a_job_that_others_slow_pays_for_a_resize_as_slowly(ductile, tmp_path):
+    # The roots of three jobs write all the time, at 2 GB/s together; a resize writes 40 GB besides.
+    write = transfers("write", "40e9", "root_only")
+    model = {"on_reconfiguration": {"tasks": [write]}, "phases": [{"iterations": 10, "tasks": [write]}]}
+    jobs = [{"type": "malleable", "num_nodes_min": 2, "num_nodes_max": 4}] + [
+        {"type": "rigid", "num_nodes": 2} for _ in range(2)] + [{"type": "rigid", "num_nodes": 2, "submit_time": 30}]
+    file = shares_files(tmp_path, jobs, model, nodes=8)
+    (tmp_path / "waits.json").write_text(json.dumps({"phases": [waits(1000)]}))
+    jobs[-1]["application_model"] = "waits.json"
+    (tmp_path / "jobs.json").write_text(json.dumps({"jobs": jobs}))
+    for links, writes in (("shared", 60), ("alone", 40)):
+        out = tmp_path / links
+        ductile.output("simulate", "--elastisim", file, "--policy", "elastic", "--quiet", "--check", "--out", out, "--links", links,
+                       timeout=30)
+        assert times(out)["3"] == (2 * writes, 2 * writes + 1000)
+        assert times(out)["1"][1] == 10 * writes
+        assert times(out)["0"][1] == 11 * writes - (20 if links == "shared" else 0)
 
 
 def test_resizes_come_at_scheduling_points_and_cost_what_the_application_says(ductile, tmp_path):
