@@ -611,6 +611,30 @@ TEST(Links, AreSharedAgainAfterAResizeThatSendsNothing) {
   }
 }
 
+TEST(Links, ARigidJobThatSendsIsSuspendedAtOnce) {
+  Small small;
+  small.workload.links = {10};
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.suspends = true;
+  AdaptiveJob& job = sender(small);
+  job.type = JobType::rigid;
+  job.size = exactly(4);
+  small.settings.orders = {{at_s(13), k0, Stop::suspend}, {at_s(50), k0, OperatorOrder::Resume{}}};
+  small.run();
+  EXPECT_EQ(small.tape.end(k0).at, at_s(100 + 50 - 13));
+}
+
+TEST(Links, WhoTheyMakeTooSlowIsNotKilledByResizes) {
+  Small small;
+  small.workload.links = {10};
+  small.settings.kill_overrun = true;
+  sender(small).type = JobType::rigid;
+  sender(small).type = JobType::rigid;
+  const SimulationCounts counts = small.run();
+  EXPECT_EQ(small.tape.end(k0).state, EndState::timeout);
+  EXPECT_EQ(counts.killed_by_resizes, 0u);
+}
+
 TEST(Links, AreSharedAgainByWhoLosesNodesWhileItPays) {
   for (const bool pays_after : {false, true}) {
     Small small;

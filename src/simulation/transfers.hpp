@@ -20,9 +20,10 @@ class Transfers {
 
   /// This is what the job sends from now on; it lives as long as that.
   void set(JobId id, std::span<const Flow> flows);
-  /// The jobs that are slower or faster than they were, each with its new speed: 1 where nobody
-  /// else sends, and else what the slowest of its flows has of what it would have then. Costs what
-  /// sends over the links of those that began or ended, and over links of these, and so on.
+  /// The jobs that are slower or faster than they were, each with its new speed: what the slowest
+  /// of its flows has of what it has where nothing else is sent. So it is 1 where nobody else sends,
+  /// unless it sends several things over one link itself. Costs what sends over the links of those
+  /// that began or ended, and over links of these, and so on.
   std::vector<std::pair<JobId, double>> settle();
 
  private:
