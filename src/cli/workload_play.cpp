@@ -545,7 +545,8 @@ void play(const WorkloadPlayOptions& options) {
   if (options.file.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give a log, or --generate MODEL");
   }
-  if (options.by_sbatch) simulated_policy(options.policy);  // that it is none is told before jobs run
+  // That it is none is told before jobs run.
+  if (options.by_sbatch) simulated_policy(options.policy);
   ProgressLine progress(options.live.json);
   const Played played_workload = read_workload(options, progress);
   const std::shared_ptr<Workload>& workload = played_workload.workload;

@@ -356,6 +356,7 @@ class World {
   void pass_toll(JobId id);
   void move_answer(JobId id, Time at);
   void follow_transfers();
+  void take_bandwidth(JobId id, double speed);
   bool goes_on_as_before(JobId id, const Answer& answer) const;
   std::uint32_t send(JobId id, Time at, Answer answer);
   void pay_so_far(JobId id);
@@ -1087,7 +1088,7 @@ void World::note_transfers(JobId id) {
   }
 }
 
-// Of a resize that has just been ordered: if it begins to cost time now, work is over at once.
+// Of a resize that has been ordered: if it begins to cost time now, work is over at once.
 void World::pause_transfers(JobId id) {
   if (!transfers_ || run_of(id).pause > now_) return;
   advance(id);
@@ -1149,36 +1150,47 @@ void World::move_answer(JobId id, Time at) {
 // Who shares links with others than before is slower or faster from now on. What it pays ends, and
 // the scheduling point at which it is about to be resized comes, later or earlier, too.
 void World::follow_transfers() {
-  for (const auto& [id, speed] : transfers_->settle()) {
-    if (!core_.state().jobs.contains(id) || core_.job(id).status != Status::running) continue;
-    Run& run = run_of(id);
-    if (run.bandwidth == speed) continue;
-    if (const auto at = tolls_.find(id); at != tolls_.end()) {
-      Toll& toll = at->second;
-      const auto paid_us = static_cast<double>((now_ - toll.since).count()) * run.bandwidth;
-      toll.left_us = std::max(toll.left_us - paid_us, toll.next_us);
-      toll.since = now_;
-      run.bandwidth = speed;
-      const Time end = later(now_, seconds(toll.left_us / speed / 1e6));
-      if (!settings_.resize.pays_after) {
-        move_answer(id, end);
-        plan(id);
-        continue;
-      }
-      run.at = end;
-    } else {
-      advance(id);
-      run.bandwidth = speed;
-    }
-    const bool waits = run.pause != kNever && run.pause > now_;
-    if (waits && settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end) {
-      run.pause = std::max(run.ready, when(id, run.paused));
-      move_answer(id, later(run.pause, run.cost));
-    } else if (waits) {
-      run.paused = left_at(id, run.pause);
-    }
-    plan(id);
+  for (auto changes = transfers_->settle(); !changes.empty(); changes = transfers_->settle()) {
+    for (const auto& [id, speed] : changes) take_bandwidth(id, speed);
   }
+}
+
+void World::take_bandwidth(JobId id, double speed) {
+  if (!core_.state().jobs.contains(id) || core_.job(id).status != Status::running) return;
+  Run& run = run_of(id);
+  if (run.bandwidth == speed) return;
+  if (const auto at = tolls_.find(id); at != tolls_.end()) {
+    Toll& toll = at->second;
+    const auto paid_us = static_cast<double>((now_ - toll.since).count()) * run.bandwidth;
+    toll.left_us = std::max(toll.left_us - paid_us, toll.next_us);
+    toll.since = now_;
+    run.bandwidth = speed;
+    const Time end = later(now_, seconds(toll.left_us / speed / 1e6));
+    if (!settings_.resize.pays_after) {
+      move_answer(id, end);
+      plan(id);
+      return;
+    }
+    run.at = end;
+  } else {
+    advance(id);
+    run.bandwidth = speed;
+  }
+  const bool waits = run.pause != kNever && run.pause > now_;
+  if (waits && settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end) {
+    const std::optional<Point> point = next_resize(id, std::max(run.ready, now_));
+    run.pause = point ? point->at : kNever;
+    if (point) {
+      run.paused = point->left;
+      move_answer(id, later(run.pause, run.cost));
+    } else {  // the end of the job is the answer
+      answers_[std::exchange(run.answer, kNoAnswer)] = {.decision = DecisionId::none};
+    }
+  } else if (waits) {
+    run.paused = left_at(id, run.pause);
+  }
+  pause_transfers(id);
+  plan(id);
 }
 
 void World::advance(JobId id) {

@@ -324,11 +324,12 @@ def resizing_study(folder, draw):
 def test_resizes_share_as_in_a_naive_simulation(ductile, tmp_path, seed):
     draw = random.Random(seed)
     file, jobs, iterations = resizing_study(tmp_path, draw)
+    delay = draw.choice([0, round(draw.uniform(0, 20), 3)])
     ductile.output("simulate", "--elastisim", file, "--policy", draw.choice(["elastic", "mebf", "tide", "elastisim"]), "--quiet",
-                   "--check", "--out", tmp_path / "out", timeout=30)
+                   "--check", "--resize-delay", delay, "--out", tmp_path / "out", timeout=30)
     with (tmp_path / "out/decisions.csv").open() as rows:
-        orders = [(float(row["time"]), int(row["job"]), int(row["size"])) for row in csv.DictReader(rows)
-                  if row["decision"] in ("start", "expand", "shrink")]
+        orders = sorted((float(row["time"]) + (delay if row["decision"] != "start" else 0), int(row["job"]), int(row["size"]))
+                        for row in csv.DictReader(rows) if row["decision"] in ("start", "expand", "shrink"))
     ends = naive_ends([Naive(job["arguments"]["wait"], job["arguments"]["bytes"], iterations, job["arguments"]["toll"])
                        for job in jobs], orders)
     assert {job: end for job, (_, end) in times(tmp_path / "out").items()} == {
