@@ -1176,16 +1176,12 @@ void World::take_bandwidth(JobId id, double speed) {
     advance(id);
     run.bandwidth = speed;
   }
-  const bool waits = run.pause != kNever && run.pause > now_;
+  const bool waits = run.answer != kNoAnswer && run.pause > now_;
   if (waits && settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end) {
-    const std::optional<Point> point = next_resize(id, std::max(run.ready, now_));
-    run.pause = point ? point->at : kNever;
-    if (point) {
-      run.paused = point->left;
-      move_answer(id, later(run.pause, run.cost));
-    } else {  // the end of the job is the answer
-      answers_[std::exchange(run.answer, kNoAnswer)] = {.decision = DecisionId::none};
-    }
+    const Point point = next_resize(id, std::max(run.ready, now_)).value_or(Point{kNever, 0});
+    run.pause = point.at;
+    run.paused = point.left;
+    move_answer(id, later(run.pause, run.cost));
   } else if (waits) {
     run.paused = left_at(id, run.pause);
   }
@@ -1227,10 +1223,12 @@ void World::order_resize(const Decision& decision) {
   }
   const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
   const std::optional<Point> point = next_resize(id, later(now_, delay));
-  if (!point) return;  // the end of the job is the answer
+  // The end of the job is the answer, unless links slow it until then.
+  if (!point && !transfers_) return;
+  const auto [at, left] = point.value_or(Point{kNever, 0});
   Draws luck = draws(Stream::resize_refusal, id, order);
   if (luck.chance(how.refuse)) {
-    send(id, point->at, std::move(answer));
+    send(id, at, std::move(answer));
     return;
   }
   answer.changed = true;
@@ -1243,11 +1241,11 @@ void World::order_resize(const Decision& decision) {
     answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count, answer.replaced);
   }
   if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
-  run.pause = point->at;
-  run.paused = point->left;
+  run.pause = at;
+  run.paused = left;
   run.ready = later(now_, delay);
   run.cost = how.pays_after ? Duration{} : answer.cost;
-  run.answer = send(id, later(point->at, run.cost), std::move(answer));
+  run.answer = send(id, later(at, run.cost), std::move(answer));
   pause_transfers(id);
   plan(id);
 }
@@ -1377,13 +1375,14 @@ void World::order_stop(const Decision& decision) {
   }
   const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
   const std::optional<Point> point = next_resize(id, later(now_, delay));
-  if (!point) return;  // the end of the job is the answer
+  if (!point && !transfers_) return;  // as above
+  const auto [at, left] = point.value_or(Point{kNever, 0});
   answer.changed = !draws(Stream::resize_refusal, id, order).chance(how.refuse);
   const bool stops = answer.changed;
-  const std::uint32_t place = send(id, point->at, std::move(answer));
+  const std::uint32_t place = send(id, at, std::move(answer));
   if (!stops) return;
-  run.pause = point->at;
-  run.paused = point->left;
+  run.pause = at;
+  run.paused = left;
   run.ready = later(now_, delay);
   run.cost = {};
   run.answer = place;
