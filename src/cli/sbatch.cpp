@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,14 +25,37 @@ namespace {
 
 constexpr const char* kSqueueFormat = "%i|%T|%V|%S|%e|%D";
 
-// What a command prints, on both outputs if it fails.
+// Up to its end, which is then closed.
+std::string rest_of(int file) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (true) {
+    const ssize_t got = read(file, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  close(file);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// What a command prints; an error is what it says on its other output. Ctrl-C is not for it.
 std::string said_by(std::vector<std::string> words) {
+  const int warnings = memfd_create("stderr", MFD_CLOEXEC);
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw RunError(std::strerror(errno));
+  if (warnings < 0 || pipe2(ends.data(), O_CLOEXEC) != 0) {
+    const int why = errno;
+    if (warnings >= 0) close(warnings);
+    throw RunError(std::strerror(why));
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, warnings, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -43,28 +67,24 @@ std::string said_by(std::vector<std::string> words) {
   }
   environment.push_back(nullptr);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, words.front().c_str(), &actions, nullptr, arguments.data(),
-                                 environment.data());
+  const int error = posix_spawnp(&child, words.front().c_str(), &actions, &attributes,
+                                 arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   close(ends[1]);
-  std::string said;
-  std::array<char, 4096> buffer{};
-  while (error == 0) {
-    const ssize_t got = read(ends[0], buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    said.append(buffer.data(), static_cast<std::size_t>(got));
+  std::string said = rest_of(ends[0]);
+  int status = 0;
+  while (error == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  close(ends[0]);
+  lseek(warnings, 0, SEEK_SET);
+  const std::string warned = rest_of(warnings);
   if (error != 0) {
     throw RunError(fmt::format("{} cannot be started: {}; call it where Slurm is", words.front(),
                                std::strerror(error)));
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  if (status != 0) {
+    throw RunError(fmt::format("{}: {}", words.front(), warned.empty() ? said : warned));
   }
-  while (said.ends_with('\n')) said.pop_back();
-  if (status != 0) throw RunError(fmt::format("{}: {}", words.front(), said));
   return said;
 }
 
@@ -73,9 +93,10 @@ double slurm_time(std::string_view text) { return parse_number<double>(text).val
 }  // namespace
 
 bool SbatchJob::is_over() const {
-  constexpr std::array<std::string_view, 7> kThere{
-      "PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "REQUEUED"};
-  return std::ranges::find(kThere, state) == kThere.end();
+  constexpr std::array<std::string_view, 10> kOver{
+      "BOOT_FAIL", "CANCELLED",     "COMPLETED", "DEADLINE", "FAILED",
+      "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",  "TIMEOUT"};
+  return std::ranges::find(kOver, state) != kOver.end();
 }
 
 std::vector<std::string> sbatch_call(const Submission& s, const std::string& partition) {
@@ -117,7 +138,7 @@ std::string sbatch_line(const Submission& submission, const std::string& partiti
 
 std::uint64_t call_sbatch(const Submission& submission, const std::string& partition) {
   const std::string said = said_by(sbatch_call(submission, partition));
-  // "7" or "7;cluster"; warnings come before it.
+  // "7" or "7;cluster".
   const std::string_view last = std::string_view(said).substr(said.rfind('\n') + 1);
   const auto number = parse_number<std::uint64_t>(last.substr(0, last.find(';')));
   if (!number) throw RunError(fmt::format("sbatch says no number of a job: {}", said));
@@ -145,9 +166,9 @@ std::map<std::uint64_t, SbatchJob> call_squeue() {
   std::string_view rest = said;
   while (!rest.empty()) {
     const std::string line(next_part(rest, '\n'));
-    // Of an array another job of this user is: "7_[1-3]".
-    if (line.find('_') < line.find('|')) continue;
-    if (!line.empty()) jobs.insert(parse_squeue_line(line));
+    // Others are parts of what we never submit ("7_[1-3]", "7+0"), or name a cluster.
+    if (!parse_number<std::uint64_t>(std::string_view(line).substr(0, line.find('|')))) continue;
+    jobs.insert(parse_squeue_line(line));
   }
   return jobs;
 }

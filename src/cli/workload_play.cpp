@@ -147,9 +147,8 @@ void check(const Workload& workload, const WorkloadJob& job, const PlayedProgram
            bool by_sbatch) {
   constexpr std::size_t kLongestWord = 128 * 1024 - 1;  // of a command, in Linux
   try {
-    if (by_sbatch) sbatch_call(played(workload, job, programs), "");
     const Submission its = submission_from_json(to_json(played(workload, job, programs)));
-    for (const std::string& argument : its.program) {
+    for (const std::string& argument : by_sbatch ? sbatch_call(its, "") : its.program) {
       if (argument.size() <= kLongestWord) continue;
       throw InputError("has too many sizes to tell its program the time of each",
                        "play jobs of fewer sizes, or give --command");
@@ -204,6 +203,8 @@ class Host {
   virtual Count count(const std::unordered_set<std::uint64_t>& ours) = 0;
   // Of a job that is over, by its own clock, and the node time that it had.
   virtual JobCourse course(std::uint64_t number, double& node_s) = 0;
+  // Commands that show and cancel jobs.
+  virtual std::string_view commands() const = 0;
 };
 
 class ControllerHost final : public Host {
@@ -235,6 +236,7 @@ class ControllerHost final : public Host {
     node_s = row["node_s"];
     return its;
   }
+  std::string_view commands() const override { return "`ductile queue` and `ductile cancel`"; }
 
  private:
   const LiveOptions& live_;
@@ -245,7 +247,11 @@ class SlurmHost final : public Host {
  public:
   explicit SlurmHost(const std::string& partition) : partition_(partition) {}
   std::uint64_t submit(const Submission& submission) override {
-    return call_sbatch(submission, partition_);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::uint64_t number = call_sbatch(submission, partition_);
+    heard_[number].submit_s =
+        static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    return number;
   }
   Count count(const std::unordered_set<std::uint64_t>& ours) override {
     const auto all = call_squeue();
@@ -262,16 +268,20 @@ class SlurmHost final : public Host {
   JobCourse course(std::uint64_t number, double& node_s) override {
     const SbatchJob& job = heard_[number];
     JobCourse its;
-    its.state = job.is_over() && !job.state.empty() ? job.state : "UNKNOWN";
-    its.submit_s = job.submit_s;
+    its.submit_s = its.end_s = job.submit_s;
+    its.state = job.is_over() ? job.state : "UNKNOWN";
+    if (!job.is_over()) return its;
     its.end_s = std::max(job.end_s, job.submit_s);
-    its.has_run = job.start_s > 0 && job.start_s <= its.end_s && its.state != "CANCELLED";
+    // Of one that was cancelled while it waited Slurm says that it started at its end.
+    its.has_run = job.start_s > 0 && (job.start_s < its.end_s ||
+                                      (job.start_s == its.end_s && its.state != "CANCELLED"));
     if (!its.has_run) return its;
     its.start_s = job.start_s;
     its.sizes.emplace_back(job.start_s, job.nodes);
     node_s = (job.end_s - job.start_s) * job.nodes;
     return its;
   }
+  std::string_view commands() const override { return "`squeue` and `scancel`"; }
 
  private:
   const std::string& partition_;
@@ -331,8 +341,8 @@ class Player {
     std::string text =
         fmt::format("{} of {} jobs were submitted", numbers_.size(), workload_.jobs.size());
     if (ended_ < numbers_.size()) {
-      text += fmt::format(", and {} of them have not ended (`ductile queue` and `ductile cancel`)",
-                          numbers_.size() - ended_);
+      text += fmt::format(", and {} of them have not ended ({})", numbers_.size() - ended_,
+                          host_.commands());
     }
     return text;
   }
@@ -447,12 +457,16 @@ class CourseObserver final : public Observer {
   std::vector<JobCourse> courses_;
 };
 
+std::shared_ptr<const Policy> simulated_policy(const std::string& text) {
+  Registry registry;
+  registry.outside.push_back(outside_python());
+  return registry.make(text);
+}
+
 Figures simulated_figures(const std::shared_ptr<const Workload>& workload, const Machine& machine,
                           const WorkloadPlayOptions& options, std::vector<JobCourse>& courses) {
   Matrix matrix;
-  Registry registry;
-  registry.outside.push_back(outside_python());
-  matrix.policies = {registry.make(machine.policy)};
+  matrix.policies = {simulated_policy(machine.policy)};
   matrix.seeds = {options.seed};
   matrix.settings.platform.nodes = machine.nodes;
   matrix.settings.kill_overrun = true;
@@ -531,6 +545,8 @@ void play(const WorkloadPlayOptions& options) {
   if (options.file.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give a log, or --generate MODEL");
   }
+  // That it is none is told before jobs run.
+  if (options.by_sbatch) simulated_policy(options.policy);
   ProgressLine progress(options.live.json);
   const Played played_workload = read_workload(options, progress);
   const std::shared_ptr<Workload>& workload = played_workload.workload;
@@ -658,24 +674,27 @@ void add_play(CLI::App& workload) {
       ->capture_default_str();
   command.add_flag("--dry-run", options->dry_run,
                    "only print when which job would be submitted, as calls of submit");
-  auto* by =
-      command
-          .add_option_function<std::string>(
-              "--by", [options](const std::string& who) { options->by_sbatch = who == "sbatch"; },
-              "who has the jobs: a controller of ours, or Slurm itself, whose jobs keep "
-              "their size [controller]")
-          ->check(CLI::IsMember({"controller", "sbatch"}));
+  command
+      .add_option_function<std::string>(
+          "--by", [options](const std::string& who) { options->by_sbatch = who == "sbatch"; },
+          "who has the jobs: a controller of ours, or Slurm itself, whose jobs keep "
+          "their size [controller]")
+      ->check(CLI::IsMember({"controller", "sbatch"}));
   command.add_option("--slurm-partition", options->partition, "of Slurm, with --by sbatch")
-      ->type_name("NAME")
-      ->needs(by);
+      ->type_name("NAME");
   command
       .add_option("--policy", options->policy,
                   "of the simulator's run, with --by sbatch; a controller says its own")
       ->type_name("NAME[:parameter=value,...]")
-      ->needs(by)
       ->capture_default_str();
   add_live_options(command, options->live, true);
-  command.callback([options] { play(*options); });
+  command.callback([options, &command] {
+    for (const char* name : {"--slurm-partition", "--policy"}) {
+      if (options->by_sbatch || command.count(name) == 0) continue;
+      throw InputError({.field = name}, "is only for --by sbatch", "leave it out, or give that");
+    }
+    play(*options);
+  });
 }
 
 }  // namespace ductile

@@ -24,10 +24,12 @@ std::vector<double> fair_shares(std::span<const Flow* const> flows,
                                 std::span<const double> bytes_per_s) {
   std::vector<double> rates(flows.size(), -1);
   std::vector<Filling> links(bytes_per_s.size());
-  for (std::size_t i = 0; i < links.size(); ++i) links[i].left = bytes_per_s[i];
+  std::vector<std::size_t> used;
   for (std::size_t i = 0; i < flows.size(); ++i) {
     for (const LinkUse& use : flows[i]->uses) {
       Filling& link = links[use.link];
+      if (link.flows.empty()) used.push_back(use.link);
+      link.left = bytes_per_s[use.link];
       link.weight += flows[i]->members * use.share;
       link.flows.push_back(i);
       ++link.growing;
@@ -51,14 +53,15 @@ std::vector<double> fair_shares(std::span<const Flow* const> flows,
   while (true) {
     while (next < slowest.size() && rates[slowest[next]] >= 0) ++next;
     if (next == slowest.size()) return rates;
-    const auto full = std::ranges::min_element(links, {}, &Filling::full_at);
+    const auto full_at = [&](std::size_t link) { return links[link].full_at(); };
+    const auto full = std::ranges::min_element(used, {}, full_at);
     const double most = flows[slowest[next]]->most;
-    if (full == links.end() || most <= full->full_at()) {
+    if (full == used.end() || most <= full_at(*full)) {
       settle(slowest[next], most);
       continue;
     }
-    const double rate = full->full_at();
-    for (const std::size_t flow : full->flows) {
+    const double rate = full_at(*full);
+    for (const std::size_t flow : links[*full].flows) {
       if (rates[flow] < 0) settle(flow, rate);
     }
   }

@@ -193,9 +193,14 @@ Course::Sending Course::sending(Work left, Nodes size) const {
       sending.to = part.begin;
       return false;
     }
+    const std::span<const Stretch> stretches = at_size(all, size).rows();
+    if (stretches.size() == 1 && stretches.front().until == 1) {  // the same in each iteration
+      sending = {stretches.front().flows, part.end};
+      return false;
+    }
     const Work end = part.end + (left - part.end - 1) / unit_ * unit_;  // of the iteration
     sending.to = end;
-    for (const Stretch& stretch : at_size(all, size).rows()) {
+    for (const Stretch& stretch : stretches) {
       const Work rest = std::llround((1 - stretch.until) * static_cast<double>(unit_));
       if (end + rest >= left) continue;
       sending = {stretch.flows, end + rest};

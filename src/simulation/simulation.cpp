@@ -141,7 +141,7 @@ struct Run {
 
 // What a resize costs, while it is paid and sends something over links.
 struct Toll {
-  Nodes from = 0, to = 0;
+  Nodes to = 0, joined = 0;          // so many are new
   double whole_us = 0, left_us = 0;  // at full speed; the latter at `since`
   Time since{};
   double next_us = 0;  // left when it sends something else, or it is paid
@@ -171,7 +171,7 @@ std::pair<std::span<const Flow>, double> sent_for(const ResizeCosts& costs, Node
     pass(end_us += time_us, {});
   };
   pass_all(costs.after_s, costs.after, toll.to - std::min(toll.to, least));
-  if (toll.to > toll.from) pass_all(costs.growth_s, costs.growth, toll.to - toll.from - 1);
+  if (toll.joined > 0) pass_all(costs.growth_s, costs.growth, toll.joined - 1);
   return found.value_or(std::pair{std::span<const Flow>(), 0.0});
 }
 
@@ -299,6 +299,9 @@ class World {
                   id, data});
   }
 
+  bool is_stopped() const {
+    return settings_.stop && settings_.stop->load(std::memory_order_relaxed);
+  }
   Time next_instant() const;
   Time next_submission() const {
     if (arrivals_) return arrivals_->next();
@@ -346,12 +349,14 @@ class World {
   void follow_companies();
   void take_pace(JobId id, const Pace& its);
   void note_transfers(JobId id);
+  void pause_transfers(JobId id);
   void stop_transfers(JobId id);
-  void begin_toll(JobId id, Nodes to, Duration cost);
+  void begin_toll(JobId id, const Answer& answer, Duration cost);
   std::optional<Time> next_of_toll(JobId id) const;
   void pass_toll(JobId id);
   void move_answer(JobId id, Time at);
   void follow_transfers();
+  void take_bandwidth(JobId id, double speed);
   bool goes_on_as_before(JobId id, const Answer& answer) const;
   std::uint32_t send(JobId id, Time at, Answer answer);
   void pay_so_far(JobId id);
@@ -427,7 +432,7 @@ SimulationCounts World::run() {
   for (Observer* observer : observers_) observer->on_begin(core_);
   Wide held = 0;  // node-microseconds
   for (std::uint64_t instants = 0; counts_.jobs_over < jobs_.size(); ++instants) {
-    counts_.stopped = settings_.stop && settings_.stop->load(std::memory_order_relaxed);
+    counts_.stopped = is_stopped();
     if (counts_.stopped) break;
     const Time next = next_instant();
     if (next == kNever) break;
@@ -439,7 +444,8 @@ SimulationCounts World::run() {
       close();
       if (portfolio_) look_ahead();
       if (transfers_) follow_transfers();
-    } while (agenda_.next() == now_ || next_submission() == now_ || may_pass_barrier());
+    } while (!is_stopped() &&
+             (agenda_.next() == now_ || next_submission() == now_ || may_pass_barrier()));
     if (instants % 4096 == 0 && settings_.progress) settings_.progress(counts_.jobs_over, now_);
   }
   for (const JobId id : core_.state().running) pay_so_far(id);
@@ -742,7 +748,7 @@ std::optional<World::Halt> World::next_halt(JobId id) const {
 
 void World::halt(JobId id) {
   const AdaptiveJob& more = *adaptive(id);
-  if (tolls_.contains(id)) return pass_toll(id);
+  if (const auto next = next_of_toll(id); next && *next <= now_) return pass_toll(id);
   Run& run = run_of(id);
   const Halt here = *next_halt(id);
   const Course course = course_of(id);
@@ -941,6 +947,8 @@ bool World::would_have_ended(JobId id) const {
   if (!adaptive(id)) return false;
   const Job& job = core_.job(id);
   const Run& run = run_of(id);
+  // Links may have slowed one that was never resized, not even by nodes that failed.
+  if (run.resizes == 0 && job.expands + job.shrinks == 0) return false;
   const Time limit = core_.state().scales_limit(job) ? run.first_limit : kill_time(id);
   const Time end = course_of(id).when(job.started, run.first_left, 0, job.first_size, run.pace);
   return later(job.started, at_speed(end - job.started, run.speed)) <= limit;
@@ -1063,7 +1071,7 @@ void World::note_transfers(JobId id) {
   Run& run = run_of(id);
   const bool pauses = run.pause <= now_;
   if (pauses && run.answer != kNoAnswer) {
-    begin_toll(id, answers_[run.answer].now.count, run.cost);
+    begin_toll(id, answers_[run.answer], run.cost);
   }
   run.sends_to = 0;
   if (const auto at = tolls_.find(id); at != tolls_.end()) {
@@ -1080,20 +1088,35 @@ void World::note_transfers(JobId id) {
   }
 }
 
+// Of a resize that has been ordered: if it begins to cost time now, work is over at once.
+void World::pause_transfers(JobId id) {
+  if (!transfers_ || run_of(id).pause > now_) return;
+  advance(id);
+  note_transfers(id);
+}
+
 void World::stop_transfers(JobId id) {
   if (!transfers_ || !adaptive(id)) return;
   tolls_.erase(id);
   transfers_->set(id, {});
 }
 
-// From now on it pays for a resize to so many nodes.
-void World::begin_toll(JobId id, Nodes to, Duration cost) {
+// From now on it pays for this resize, and sends nothing else. Also who sends nothing for it has to
+// know when it has paid, where no answer comes then.
+void World::begin_toll(JobId id, const Answer& answer, Duration cost) {
   const ResizeCosts& costs = adaptive(id)->costs;
   const bool sends = !costs.after.rows().empty() || !costs.growth.rows().empty();
-  if (!transfers_ || !sends || cost <= Duration{} || tolls_.contains(id)) return;
+  const bool matters = transfers_ && (sends || settings_.resize.pays_after);
+  if (!matters || cost <= Duration{} || tolls_.contains(id)) return;
+  transfers_->set(id, {});
+  run_of(id).bandwidth = 1;
   const auto whole_us = static_cast<double>(cost.count());
-  tolls_[id] = {
-      .from = run_of(id).size, .to = to, .whole_us = whole_us, .left_us = whole_us, .since = now_};
+  const Nodes to = answer.now.count;
+  tolls_[id] = {.to = to,
+                .joined = to - std::min(to, answer.before) + answer.replaced,
+                .whole_us = whole_us,
+                .left_us = whole_us,
+                .since = now_};
 }
 
 // When it sends something else, or has paid; where the answer says that, nothing.
@@ -1105,7 +1128,7 @@ std::optional<Time> World::next_of_toll(JobId id) const {
   if (toll.next_us > 0) {
     return later(toll.since, seconds((toll.left_us - toll.next_us) / run.bandwidth / 1e6));
   }
-  return run.pause == kNever ? std::optional(run.at) : std::nullopt;
+  return settings_.resize.pays_after ? std::optional(run.at) : std::nullopt;
 }
 
 void World::pass_toll(JobId id) {
@@ -1127,35 +1150,43 @@ void World::move_answer(JobId id, Time at) {
 // Who shares links with others than before is slower or faster from now on. What it pays ends, and
 // the scheduling point at which it is about to be resized comes, later or earlier, too.
 void World::follow_transfers() {
-  for (const auto& [id, speed] : transfers_->settle()) {
-    if (!core_.state().jobs.contains(id) || core_.job(id).status != Status::running) continue;
-    Run& run = run_of(id);
-    if (run.bandwidth == speed) continue;
-    if (const auto at = tolls_.find(id); at != tolls_.end()) {
-      Toll& toll = at->second;
-      const auto paid_us = static_cast<double>((now_ - toll.since).count()) * run.bandwidth;
-      toll.left_us = std::max(toll.left_us - paid_us, toll.next_us);
-      toll.since = now_;
-      run.bandwidth = speed;
-      const Time end = later(now_, seconds(toll.left_us / speed / 1e6));
-      if (run.pause == kNever) {
-        run.at = end;
-      } else {
-        move_answer(id, end);
-      }
-    } else {
-      advance(id);
-      run.bandwidth = speed;
-      const bool waits = run.pause != kNever && run.pause > now_;
-      if (waits && settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end) {
-        run.pause = std::max(run.ready, when(id, run.paused));
-        move_answer(id, later(run.pause, run.cost));
-      } else if (waits) {
-        run.paused = left_at(id, run.pause);
-      }
-    }
-    plan(id);
+  for (auto changes = transfers_->settle(); !changes.empty(); changes = transfers_->settle()) {
+    for (const auto& [id, speed] : changes) take_bandwidth(id, speed);
   }
+}
+
+void World::take_bandwidth(JobId id, double speed) {
+  if (!core_.state().jobs.contains(id) || core_.job(id).status != Status::running) return;
+  Run& run = run_of(id);
+  if (run.bandwidth == speed) return;
+  if (const auto at = tolls_.find(id); at != tolls_.end()) {
+    Toll& toll = at->second;
+    const auto paid_us = static_cast<double>((now_ - toll.since).count()) * run.bandwidth;
+    toll.left_us = std::max(toll.left_us - paid_us, toll.next_us);
+    toll.since = now_;
+    run.bandwidth = speed;
+    const Time end = later(now_, seconds(toll.left_us / speed / 1e6));
+    if (!settings_.resize.pays_after) {
+      move_answer(id, end);
+      plan(id);
+      return;
+    }
+    run.at = end;
+  } else {
+    advance(id);
+    run.bandwidth = speed;
+  }
+  const bool waits = run.answer != kNoAnswer && run.pause > now_;
+  if (waits && settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end) {
+    const Point point = next_resize(id, std::max(run.ready, now_)).value_or(Point{kNever, 0});
+    run.pause = point.at;
+    run.paused = point.left;
+    move_answer(id, later(run.pause, run.cost));
+  } else if (waits) {
+    run.paused = left_at(id, run.pause);
+  }
+  pause_transfers(id);
+  plan(id);
 }
 
 void World::advance(JobId id) {
@@ -1192,10 +1223,12 @@ void World::order_resize(const Decision& decision) {
   }
   const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
   const std::optional<Point> point = next_resize(id, later(now_, delay));
-  if (!point) return;  // the end of the job is the answer
+  // The end of the job is the answer, unless links slow it until then.
+  if (!point && !transfers_) return;
+  const auto [at, left] = point.value_or(Point{kNever, 0});
   Draws luck = draws(Stream::resize_refusal, id, order);
   if (luck.chance(how.refuse)) {
-    send(id, point->at, std::move(answer));
+    send(id, at, std::move(answer));
     return;
   }
   answer.changed = true;
@@ -1208,12 +1241,12 @@ void World::order_resize(const Decision& decision) {
     answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count, answer.replaced);
   }
   if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
-  run.pause = point->at;
-  run.paused = point->left;
+  run.pause = at;
+  run.paused = left;
   run.ready = later(now_, delay);
   run.cost = how.pays_after ? Duration{} : answer.cost;
-  run.answer = send(id, later(point->at, run.cost), std::move(answer));
-  if (run.pause <= now_) note_transfers(id);
+  run.answer = send(id, later(at, run.cost), std::move(answer));
+  pause_transfers(id);
   plan(id);
 }
 
@@ -1281,7 +1314,8 @@ bool World::goes_on_as_before(JobId id, const Answer& answer) const {
 void World::answer_resize(JobId id, Answer answer) {
   Run& run = run_of(id);
   run.answer = kNoAnswer;
-  if (tolls_.erase(id) > 0) answer.cost = now_ - run.pause;
+  const bool has_paid = !settings_.resize.pays_after;
+  if (has_paid && tolls_.erase(id) > 0) answer.cost = now_ - run.pause;
   const Time retry = answer.changed ? Time{} : now_ + settings_.resize.retry;
   if (answer.changed && goes_on_as_before(id, answer)) {
     run.pause = kNever;
@@ -1295,11 +1329,11 @@ void World::answer_resize(JobId id, Answer answer) {
     }
     run.left = run.reached = course.left_without(run.left, answer.saves);
     run.pause = kNever;
-    const bool has_paid = !settings_.resize.pays_after;
     pay(id, answer.cost,
         has_paid ? std::max(answer.before, answer.now.count) + answer.replaced : answer.now.count);
     if (!has_paid) {
-      begin_toll(id, answer.now.count, answer.cost);
+      tolls_.erase(id);  // no more is paid for the one before it
+      begin_toll(id, answer, answer.cost);
       run.at = later(now_, std::exchange(answer.cost, Duration{}));
     }
     run.size = answer.now.count;
@@ -1325,7 +1359,8 @@ void World::answer_resize(JobId id, Answer answer) {
 void World::order_stop(const Decision& decision) {
   const JobId id = decision.job;
   Answer answer{.decision = decision.id, .changed = true};
-  if (decision.kind != Decision::Kind::suspend || !adaptive(id)) {
+  const bool is_rigid = !adaptive(id) || adaptive(id)->type == JobType::rigid;
+  if (decision.kind != Decision::Kind::suspend || is_rigid) {
     send(id, now_, std::move(answer));
     return;
   }
@@ -1340,17 +1375,18 @@ void World::order_stop(const Decision& decision) {
   }
   const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
   const std::optional<Point> point = next_resize(id, later(now_, delay));
-  if (!point) return;  // the end of the job is the answer
+  if (!point && !transfers_) return;  // as above
+  const auto [at, left] = point.value_or(Point{kNever, 0});
   answer.changed = !draws(Stream::resize_refusal, id, order).chance(how.refuse);
   const bool stops = answer.changed;
-  const std::uint32_t place = send(id, point->at, std::move(answer));
+  const std::uint32_t place = send(id, at, std::move(answer));
   if (!stops) return;
-  run.pause = point->at;
-  run.paused = point->left;
+  run.pause = at;
+  run.paused = left;
   run.ready = later(now_, delay);
   run.cost = {};
   run.answer = place;
-  if (run.pause <= now_) note_transfers(id);
+  pause_transfers(id);
   plan(id);
 }
 
@@ -1553,7 +1589,7 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       if (rest.count != before || paused > Duration{} || may_be_slower) advance(id);
       run.pause = kNever;
       run.answer = kNoAnswer;
-      tolls_.erase(id);
+      if (!settings_.resize.pays_after) tolls_.erase(id);
       run.size = rest.count;
       tell(event::Resized{id, answers, std::move(rest), {}, paused});
       note_speed(id);

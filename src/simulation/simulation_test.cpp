@@ -582,6 +582,76 @@ TEST(PhaseEnd, ChangesSizeFirstAndPaysThenWhereThatIsSo) {
   EXPECT_DOUBLE_EQ(counts.reconfiguration_node_s, 3 * 8);
 }
 
+// A malleable job whose every iteration of 10 s, of ten, sends over the only link all the time.
+AdaptiveJob& sender(Small& small) {
+  const Stretches always(std::vector<Stretch>{{1, {{1, 10, {{0}}}}}});
+  AdaptiveJob& job = small.malleable(0, 100, 4);
+  job.phases = {{.iterations = 10,
+                 .times_s = SharedList(std::vector<double>{10}),
+                 .stretches = SharedList(std::vector<Stretches>{always})}};
+  return job;
+}
+
+TEST(Links, AreSharedAgainAfterAResizeThatSendsNothing) {
+  for (const bool pays_after : {false, true}) {
+    Small small;
+    small.workload.links = {10};
+    small.settings.resize.apply_at = kPhaseEnd;
+    small.settings.resize.pays_after = pays_after;
+    sender(small).cost.fixed_s = 3;
+    sender(small);
+    small.orders({{11, k0, 8}});
+    small.run();
+    ASSERT_EQ(small.tape.sizes.size(), 1u);
+    EXPECT_EQ(small.tape.sizes[0].at, at_s(pays_after ? 20 : 23));
+    // Each is half as fast as alone, but for the 3 s that the other one does not send, and when it
+    // is over.
+    EXPECT_EQ(small.tape.end(k1).at, at_s(197)) << pays_after;
+    EXPECT_EQ(small.tape.end(k0).at, at_s(200)) << pays_after;
+  }
+}
+
+TEST(Links, ARigidJobThatSendsIsSuspendedAtOnce) {
+  Small small;
+  small.workload.links = {10};
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.suspends = true;
+  AdaptiveJob& job = sender(small);
+  job.type = JobType::rigid;
+  job.size = exactly(4);
+  small.settings.orders = {{at_s(13), k0, Stop::suspend}, {at_s(50), k0, OperatorOrder::Resume{}}};
+  small.run();
+  EXPECT_EQ(small.tape.end(k0).at, at_s(100 + 50 - 13));
+}
+
+TEST(Links, WhoTheyMakeTooSlowIsNotKilledByResizes) {
+  Small small;
+  small.workload.links = {10};
+  small.settings.kill_overrun = true;
+  sender(small).type = JobType::rigid;
+  sender(small).type = JobType::rigid;
+  const SimulationCounts counts = small.run();
+  EXPECT_EQ(small.tape.end(k0).state, EndState::timeout);
+  EXPECT_EQ(counts.killed_by_resizes, 0u);
+}
+
+TEST(Links, AreSharedAgainByWhoLosesNodesWhileItPays) {
+  for (const bool pays_after : {false, true}) {
+    Small small;
+    small.workload.links = {10};
+    small.settings.on_failure = SimulationSettings::OnFailure::shrink;
+    small.settings.resize.pays_after = pays_after;
+    sender(small).cost.fixed_s = 3;
+    sender(small);
+    small.orders({{20, k0, 8}});
+    small.fail(22, 0, 0);
+    small.run();
+    // What is left of the cost is paid only by who has its new size already.
+    EXPECT_EQ(small.tape.end(k1).at, at_s(pays_after ? 197 : 198)) << pays_after;
+    EXPECT_EQ(small.tape.end(k0).at, at_s(200)) << pays_after;
+  }
+}
+
 TEST(PhaseEnd, IsNowForAJobThatIsAtOne) {
   Small small;
   small.settings.resize.apply_at = kPhaseEnd;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 
 namespace ductile {
 namespace {
@@ -13,7 +12,10 @@ constexpr double kSameSpeed = 1e-12;  // what is nearer is rounding
 
 void Transfers::mark(std::span<const Flow> flows) {
   for (const Flow& flow : flows) {
-    for (const LinkUse& use : flow.uses) is_changed_[use.link] = any_changed_ = true;
+    for (const LinkUse& use : flow.uses) {
+      if (!is_changed_[use.link]) changed_.push_back(use.link);
+      is_changed_[use.link] = true;
+    }
   }
 }
 
@@ -45,30 +47,16 @@ void Transfers::set(JobId id, std::span<const Flow> flows) {
 
 std::vector<std::pair<JobId, double>> Transfers::settle() {
   std::vector<std::pair<JobId, double>> changes;
-  if (!any_changed_) return changes;
+  if (changed_.empty()) return changes;
   for (const JobId id : std::exchange(stopped_, {})) changes.emplace_back(id, 1);
   // All that is tied to what has changed.
   std::set<JobId> tied;
-  std::vector<std::size_t> links;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (is_changed_[i]) links.push_back(i);
-  }
-  while (!links.empty()) {
-    const std::size_t link = links.back();
-    links.pop_back();
-    for (const JobId id : users_[link]) {
-      if (!tied.insert(id).second) continue;
-      for (const Flow& flow : senders_.at(id).flows) {
-        for (const LinkUse& use : flow.uses) {
-          if (is_changed_[use.link]) continue;
-          is_changed_[use.link] = true;
-          links.push_back(use.link);
-        }
-      }
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    for (const JobId id : users_[changed_[i]]) {
+      if (tied.insert(id).second) mark(senders_.at(id).flows);
     }
   }
-  is_changed_.assign(links_.size(), false);
-  any_changed_ = false;
+  for (const std::size_t link : std::exchange(changed_, {})) is_changed_[link] = false;
 
   std::vector<const Flow*> flows;
   for (const JobId id : tied) {

@@ -1,6 +1,7 @@
 // What running jobs send over links that they share, and how much slower they are for it.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <span>
@@ -20,9 +21,10 @@ class Transfers {
 
   /// This is what the job sends from now on; it lives as long as that.
   void set(JobId id, std::span<const Flow> flows);
-  /// The jobs that are slower or faster than they were, each with its new speed: 1 where nobody
-  /// else sends, and else what the slowest of its flows has of what it would have then. Costs what
-  /// sends over the links of those that began or ended, and over links of these, and so on.
+  /// The jobs that are slower or faster than they were, each with its new speed: what the slowest
+  /// of its flows has of what it has where nothing else is sent. So it is 1 where nobody else
+  /// sends, unless it sends several things over one link itself. Costs what sends over the links of
+  /// those that began or ended, and over links of these, and so on.
   std::vector<std::pair<JobId, double>> settle();
 
  private:
@@ -30,14 +32,14 @@ class Transfers {
     std::span<const Flow> flows;
     double speed = 1;
   };
-  void mark(std::span<const Flow> flows);
+  void mark(std::span<const Flow> flows);  // its links
 
   std::span<const double> links_;
   std::map<JobId, Sender> senders_;
   std::vector<std::set<JobId>> users_;  // of each link
-  std::vector<bool> is_changed_;        // since the last call
-  bool any_changed_ = false;
-  std::set<JobId> stopped_;  // were slower when they did
+  std::vector<bool> is_changed_;        // since the last call,
+  std::vector<std::size_t> changed_;    //   and which
+  std::set<JobId> stopped_;             // were slower when they did
 };
 
 }  // namespace ductile

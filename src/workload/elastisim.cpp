@@ -306,6 +306,7 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
   }
   const SizeRange sizes = *fits;
   ElastisimShape shape;
+  shape.shares_links = rules_.share_links;
   shape.gpus = gpus_of(json, *type);
   if (json.has("arguments")) shape.variables = arguments(json.at("arguments"));
   const ElastisimModel& app = model(json.at("application_model"), jobs_file);
@@ -622,7 +623,7 @@ void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape, Adapt
     const auto iterations = static_cast<double>(times);
     for (shape.nodes = first; shape.nodes <= last; ++shape.nodes) {
       time_s.push_back(iterations * time_of(*phase, shape, input_.machine));
-      sends = sends || (rules_.share_links && times > 0 && !shape.stretches.empty());
+      sends = sends || (times > 0 && !shape.stretches.empty());
       stretches.emplace_back(repeated(shape.stretches, times));
       if (!(time_s.back() <= kMostElastisimSeconds)) {
         throw InputError(phase->place, "takes too long", "look at its iterations");

@@ -553,7 +553,7 @@ double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const Simgrid
     throw InputError(phase.place, fmt::format("takes {} seconds on {} nodes", time_s, shape.nodes),
                      "look at its amounts, and at the platform's speeds and bandwidths");
   }
-  shape.stretches = timer.stretches(time_s);
+  if (shape.shares_links) shape.stretches = timer.stretches(time_s);
   return time_s;
 }
 

@@ -22,8 +22,10 @@ struct ElastisimShape {
   /// Tasks seen that want what other jobs want as well: the file system or the backbone, where it
   /// is narrower than the nodes' links together.
   std::set<const ElastisimTask*> contended;
-  /// What an iteration of the phase that was timed last sends there (`shared_links`).
+  /// What an iteration of the phase that was timed last sends there (`shared_links`), if that is
+  /// to be known.
   std::vector<Stretch> stretches;
+  bool shares_links = false;
 };
 
 /// Bytes/s of the links that jobs share: the backbone, then the ways from and to each host of the

@@ -33,6 +33,7 @@ double time(const std::string& tasks, Nodes nodes, const SimgridMachine& on = ma
   Remarks remarks;
   const ElastisimModel model = read_elastisim_model({json, "a.json"}, remarks);
   ElastisimShape shape{nodes, gpus, {{"work", 12 * kG}}};
+  shape.shares_links = true;
   return time_of(model.phases[0], shape, on);
 }
 

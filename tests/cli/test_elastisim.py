@@ -195,19 +195,145 @@ def test_shares_are_those_of_a_naive_simulation(ductile, tmp_path, seed):
     assert mine == {str(i): pytest.approx(theirs[i], abs=1e-4) for i in theirs}
 
 
-def test_what_a_resize_reads_is_shared(ductile, tmp_path):
-    # Cut to 5 nodes for job 2 at their next scheduling points, at 20, both read 40 GB from 4 GB/s.
+@pytest.mark.parametrize("submit, apply", [
+    (12, "phase_end"),
+    (10, "phase_end"),  # they are at scheduling points right then
+    (12, "immediate"),
+])
+def test_what_a_resize_reads_is_shared(ductile, tmp_path, submit, apply):
+    # Cut to 5 nodes for job 2 at their next scheduling points both read 40 GB from 4 GB/s.
     model = {"on_reconfiguration": {"tasks": [transfers("read", "40e9")]}, "phases": [waits(10, iterations=4)]}
     jobs = [{"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
             {"type": "malleable", "num_nodes_min": 4, "num_nodes_max": 8},
-            {"type": "rigid", "num_nodes": 8, "submit_time": 12}]
+            {"type": "rigid", "num_nodes": 8, "submit_time": submit}]
     file = shares_files(tmp_path, jobs, model, nodes=16)
     for links, pays in (("shared", 20), ("alone", 10)):
         out = tmp_path / links
         [figures] = ductile.objects("simulate", "--elastisim", file, "--policy", "mebf", "--quiet", "--check", "--out", out,
-                                    "--links", links, "--json")
+                                    "--links", links, "--apply-at", apply, "--json", timeout=30)
         assert times(out) == {"0": (0, 40 + pays), "1": (0, 40 + pays), "2": (40 + pays, 80 + pays)}
         assert figures["reconfiguration_node_s"] == 2 * 8 * pays
+
+
+def test_a_job_that_others_slow_pays_for_a_resize_as_slowly(ductile, tmp_path):
+    # The roots of three jobs write all the time, at 2 GB/s together; a resize writes 40 GB besides.
+    write = transfers("write", "40e9", "root_only")
+    model = {"on_reconfiguration": {"tasks": [write]}, "phases": [{"iterations": 10, "tasks": [write]}]}
+    jobs = [{"type": "malleable", "num_nodes_min": 2, "num_nodes_max": 4}] + [
+        {"type": "rigid", "num_nodes": 2} for _ in range(2)] + [{"type": "rigid", "num_nodes": 2, "submit_time": 30}]
+    file = shares_files(tmp_path, jobs, model, nodes=8)
+    (tmp_path / "waits.json").write_text(json.dumps({"phases": [waits(1000)]}))
+    jobs[-1]["application_model"] = "waits.json"
+    (tmp_path / "jobs.json").write_text(json.dumps({"jobs": jobs}))
+    for links, writes in (("shared", 60), ("alone", 40)):
+        out = tmp_path / links
+        ductile.output("simulate", "--elastisim", file, "--policy", "elastic", "--quiet", "--check", "--out", out, "--links", links,
+                       timeout=30)
+        assert times(out)["3"] == (2 * writes, 2 * writes + 1000)
+        assert times(out)["1"][1] == 10 * writes
+        assert times(out)["0"][1] == 11 * writes - (20 if links == "shared" else 0)
+
+
+class Naive:
+    """A job that waits and writes in turns, told when it starts and when it is to be resized; both as seconds or bytes left."""
+
+    def __init__(self, wait, sends, iterations, toll):
+        self.wait, self.sends, self.toll, self.iterations = wait, sends, toll, iterations
+        self.nodes, self.waits, self.left, self.pays, self.ordered, self.began, self.end = 0, 0, 0, 0, None, None, None
+
+    def is_running(self):
+        return self.nodes > 0 and self.end is None
+
+    def writes(self):  # by how many nodes
+        return (self.ordered if self.pays else self.nodes) if self.is_running() and (self.pays or self.waits <= 0) else 0
+
+    def begin(self, now):
+        self.waits, self.left, self.began = self.wait, self.sends, now
+
+    def pause(self):
+        self.pays = self.toll
+
+    def order(self, now, nodes):
+        self.ordered = nodes
+        if now - self.began < 1e-5:
+            self.pause()
+
+    def advance(self, step, each, now):
+        if not self.writes():
+            self.waits = max(self.waits - step, 0) if self.waits - step > 1e-9 else 0
+            return
+        sent = self.writes() * each * step
+        if self.pays:
+            self.pays -= sent
+            if self.pays < 1e-3:
+                self.nodes, self.pays, self.ordered = self.ordered, 0, None
+                self.began = now - 1
+            return
+        self.left -= sent
+        if self.left < 1e-3:
+            self.iterations -= 1
+            self.begin(now)
+            if self.iterations == 0:
+                self.end = now
+            elif self.ordered:
+                self.pause()
+
+    def next(self, each):
+        return (self.pays or self.left) / self.writes() / each if self.writes() else self.waits
+
+
+def naive_ends(jobs, orders):
+    """When jobs end, started and resized at the next end of an iteration, by (time, job, nodes)."""
+    now = 0
+    while orders or any(job.is_running() for job in jobs):
+        running = [job for job in jobs if job.is_running()]
+        each = min(1e9, 2e9 / max(sum(job.writes() for job in running), 1))
+        then = min([now + job.next(each) for job in running] + [time for time, _, _ in orders[:1]])
+        for job in running:
+            job.advance(then - now, each, then)
+        now = then
+        while orders and orders[0][0] <= now:
+            _, number, nodes = orders.pop(0)
+            job = jobs[number]
+            if job.nodes == 0:
+                job.nodes = nodes
+                job.begin(now)
+            elif job.is_running():
+                job.order(now, nodes)
+    return [job.end for job in jobs]
+
+
+def resizing_study(folder, draw):
+    iterations, toll = draw.randint(2, 12), draw.uniform(1, 40) * 1e9
+    jobs, submit = [], 0
+    for _ in range(draw.randint(3, 8)):
+        submit += round(draw.choice([0, draw.uniform(0, 30)]), 3)
+        low = draw.randint(1, 3)
+        size = {"type": "malleable", "num_nodes_min": low, "num_nodes_max": draw.randint(low, 8)}
+        if draw.random() < 0.3:
+            size = {"type": "rigid", "num_nodes": draw.randint(1, 6)}
+        jobs.append({**size, "submit_time": submit,
+                     "arguments": {"bytes": draw.uniform(1, 30) * 1e9, "wait": draw.uniform(0.5, 20), "toll": toll}})
+    model = {"phases": [{"iterations": iterations, "tasks": [
+        {"type": "busy_wait", "delay": "wait", "pattern": "uniform"}, transfers("write")]}],
+        "on_reconfiguration": {"tasks": [transfers("write", "toll")]}}
+    return shares_files(folder, jobs, model, nodes=10), jobs, iterations
+
+
+@pytest.mark.parametrize("seed", range(1, 31))
+def test_resizes_share_as_in_a_naive_simulation(ductile, tmp_path, seed):
+    draw = random.Random(seed)
+    file, jobs, iterations = resizing_study(tmp_path, draw)
+    delay = draw.choice([0, round(draw.uniform(0, 20), 3)])
+    ductile.output("simulate", "--elastisim", file, "--policy", draw.choice(["elastic", "mebf", "tide", "elastisim"]), "--quiet",
+                   "--check", "--resize-delay", delay, "--out", tmp_path / "out", timeout=30)
+    with (tmp_path / "out/decisions.csv").open() as rows:
+        orders = sorted((float(row["time"]) + (delay if row["decision"] != "start" else 0), int(row["job"]), int(row["size"]))
+                        for row in csv.DictReader(rows) if row["decision"] in ("start", "expand", "shrink"))
+    ends = naive_ends([Naive(job["arguments"]["wait"], job["arguments"]["bytes"], iterations, job["arguments"]["toll"])
+                       for job in jobs], orders)
+    assert {job: end for job, (_, end) in times(tmp_path / "out").items()} == {
+        str(i): pytest.approx(end, abs=1e-3) for i, end in enumerate(ends)}
 
 
 def test_resizes_come_at_scheduling_points_and_cost_what_the_application_says(ductile, tmp_path):

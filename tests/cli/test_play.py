@@ -106,6 +106,9 @@ def test_what_slurm_itself_cannot_have(ductile, tmp_path):
         ductile, log, "--by", "sbatch", "--command", f"malleable={tmp_path}/program")
     assert "--by" in refused(ductile, log, "--slurm-partition", "p")
     assert "--by" in refused(ductile, log, "--by", "qsub")
+    assert "--policy: is only for --by sbatch" in refused(ductile, log, "--by", "controller", "--policy", "easy")
+    assert "--slurm-partition: is only for --by sbatch" in refused(ductile, log, "--by", "controller", "--slurm-partition", "p")
+    assert "nosuch" in refused(ductile, log, "--by", "sbatch", "--policy", "nosuch")  # and not when all jobs are over
 
 
 def test_what_sbatch_says_is_read(ductile, tmp_path):
@@ -130,6 +133,25 @@ def test_what_sbatch_says_is_read(ductile, tmp_path):
     assert [(its["state"], its["submit_s"], its["start_s"], its["end_s"]) for its in live] == [
         ("COMPLETED", 0, 0, 2), ("TIMEOUT", 3, 4, 10), ("CANCELLED", 4, None, 5)]
     assert told["live"]["not_completed"] == 2
+    # Lines of other kinds, a state of its own, and a warning; who was cancelled has run, or has not.
+    (tmp_path / "squeue").write_text(
+        f"#!/bin/sh\nstate=FAILED; test $(wc -l < {tmp_path}/calls) = 3 || state=STOPPED\n"
+        "echo 'squeue: a warning' >&2; echo 'CLUSTER: x'; echo '7+0|PENDING|1|N/A|N/A|1'; echo\n"
+        "echo '1|CANCELLED|100|101|103|2'; echo \"2|$state|103|104|110|1\"; echo '3|CANCELLED|104|105|105|4'\n")
+    (tmp_path / "calls").write_text("")
+    done = ductile.run(*words, env={**os.environ, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    live = [job["live"] for job in json.loads(done.stdout)["jobs"]]
+    assert [(its["state"], its["start_s"], its["end_s"]) for its in live] == [
+        ("CANCELLED", 1, 3), ("FAILED", 4, 10), ("CANCELLED", None, 5)]
+    # Nothing is heard of any: they have the times of their submission.
+    (tmp_path / "squeue").write_text("#!/bin/sh\n")
+    (tmp_path / "calls").write_text("")
+    done = ductile.run(*words, env={**os.environ, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    live = [job["live"] for job in json.loads(done.stdout)["jobs"]]
+    assert [(its["state"], its["start_s"]) for its in live] == [("UNKNOWN", None)] * 3
+    assert 0 == live[0]["submit_s"] <= live[2]["submit_s"] < 60
     (tmp_path / "sbatch").write_text("#!/bin/sh\necho no such partition >&2; exit 1\n")
     done = ductile.run(*words, env={**os.environ, "PATH": path})
     assert done.returncode == 1 and "job 1: sbatch: no such partition; 0 of 3 jobs were submitted" in done.stderr
