@@ -132,7 +132,7 @@ struct SimulationSettings {
   std::uint16_t ranks_per_node = 1;  // processes of a job on each of its nodes, which keep a core
   bool moves = true;  // malleable jobs leave draining nodes for idle ones; else they only shrink
 
-  /// Asked before each instant: stop here? (Ctrl-C)
+  /// Asked before each instant, and between what follows at one: stop here? (Ctrl-C)
   const std::atomic<bool>* stop = nullptr;
   /// Told now and then: jobs over, time simulated.
   std::function<void(std::uint64_t jobs_over, Time now)> progress;
