@@ -619,12 +619,11 @@ void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape, Adapt
     std::vector<Stretches> stretches;
     bool sends = false;
     if (!phase) return time_s;
-    const std::uint64_t times = iterations_of(*phase, shape.variables);
-    const auto iterations = static_cast<double>(times);
+    const std::uint64_t iterations = iterations_of(*phase, shape.variables);
     for (shape.nodes = first; shape.nodes <= last; ++shape.nodes) {
-      time_s.push_back(iterations * time_of(*phase, shape, input_.machine));
-      sends = sends || (times > 0 && !shape.stretches.empty());
-      stretches.emplace_back(repeated(shape.stretches, times));
+      time_s.push_back(static_cast<double>(iterations) * time_of(*phase, shape, input_.machine));
+      sends = sends || (iterations > 0 && !shape.stretches.empty());
+      stretches.emplace_back(repeated(shape.stretches, iterations));
       if (!(time_s.back() <= kMostElastisimSeconds)) {
         throw InputError(phase->place, "takes too long", "look at its iterations");
       }
