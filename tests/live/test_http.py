@@ -621,17 +621,25 @@ def is_closed(connection):
     return bool(poller.poll(0))
 
 
+def what_answers(c):
+    """The process; one that was just made becomes it in a moment."""
+    def those():
+        return [pid for pid in processes_with(f"CLUSTER_TEST_OF={c.folder}") if is_http(pid)]
+    c.wait_for(lambda: len(those()) == 1, "the process that answers HTTP")
+    return those()[0]
+
+
 def test_what_answers_is_started_again(served):
     c, web = served("2x1", "easy")
     for times in (1, 2):
-        (its,) = [pid for pid in processes_with(f"CLUSTER_TEST_OF={c.folder}") if is_http(pid)]
+        its = what_answers(c)
         os.kill(its, 9)
         c.wait_for(lambda: c.log.read_text().count("what answers HTTP has ended (signal 9)") == times, "the word of it")
         assert web.ask("/jobs")[0] == 200  # who came meanwhile waited
     assert c.submit("/bin/true") == 1
     # One that cannot start says why, and is started when it can.
     (c.state / "http-token").chmod(0o644)
-    (its,) = [pid for pid in processes_with(f"CLUSTER_TEST_OF={c.folder}") if is_http(pid)]
+    its = what_answers(c)
     os.kill(its, 9)
     c.wait_for(lambda: "chmod 600" in c.log.read_text(), "the reason")
     (c.state / "http-token").chmod(0o600)
