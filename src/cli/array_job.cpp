@@ -24,6 +24,7 @@
 #include "base/error.hpp"
 #include "cli/process.hpp"
 #include "cli/results.hpp"
+#include "cli/shell_word.hpp"
 #include "report/output_file.hpp"
 
 namespace ductile {
@@ -35,27 +36,20 @@ fs::path folder_of_tasks(const fs::path& out) { return out / "tasks"; }
 
 constexpr const char* kScript = "job.sh";
 
-// As a word of a shell.
-std::string quoted_always(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 // The call of a task: this one, but for where and how it runs.
 std::string call_of_task(const CLI::App& command) {
   constexpr std::array<std::string_view, 6> kOthers{"on",    "tasks", "force",
                                                     "quiet", "json",  "help"};
   std::string call =
-      quoted_always(fs::read_symlink("/proc/self/exe").string()) + " simulate --on=task --quiet";
+      shell_word(fs::read_symlink("/proc/self/exe").string()) + " simulate --on=task --quiet";
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
     const std::string name = option->get_lnames().empty() ? "" : option->get_lnames().front();
     if (std::ranges::find(kOthers, name) != kOthers.end()) continue;
-    if (option->get_expected_max() == 0) call += " " + quoted_always("--" + name);
+    if (option->get_expected_max() == 0) call += " " + shell_word("--" + name);
     if (option->get_expected_max() == 0) continue;
     for (const std::string& value : option->results()) {
-      call += " " + quoted_always(name.empty() ? value : fmt::format("--{}={}", name, value));
+      call += " " + shell_word(name.empty() ? value : fmt::format("--{}={}", name, value));
     }
   }
   return call;

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/shell_word.hpp"
 #include "simulation/course.hpp"
 #include "workload/transform.hpp"
 
@@ -144,15 +145,6 @@ Submission played(const Workload& workload, const WorkloadJob& job,
   s.model = more->believed.speedup;
   s.sizes = more->believed.constraint;
   return s;
-}
-
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
 }
 
 std::string submit_line(const Submission& s) {

@@ -38,9 +38,6 @@ void check_can_be_played(const Workload& workload, Nodes nodes);
 /// run time (s) there in PLAY_JOB, PLAY_NODES and PLAY_RUNTIME_S. Throws InputError.
 Submission played(const Workload& workload, const WorkloadJob& job, const PlayedPrograms& programs);
 
-/// A word of a line for a shell, quoted where it has to be.
-std::string shell_word(const std::string& word);
-
 /// The call of `ductile submit` that does the same but for the environment; its time is rounded up
 /// to whole seconds.
 std::string submit_line(const Submission& submission);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -18,7 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "cli/played_job.hpp"
+#include "cli/shell_word.hpp"
 
 namespace ductile {
 namespace {
@@ -88,6 +87,8 @@ std::string said_by(std::vector<std::string> words) {
   return said;
 }
 
+constexpr Duration kMinute = whole_seconds(60);
+
 double slurm_time(std::string_view text) { return parse_number<double>(text).value_or(0); }
 
 }  // namespace
@@ -99,6 +100,10 @@ bool SbatchJob::is_over() const {
   return std::ranges::find(kOver, state) != kOver.end();
 }
 
+Duration whole_minutes(Duration time) {
+  return kMinute * std::max<std::int64_t>((time + kMinute - kTick) / kMinute, 1);
+}
+
 std::vector<std::string> sbatch_call(const Submission& s, const std::string& partition) {
   if (s.type != JobType::rigid && s.type != JobType::moldable) {
     throw InputError(fmt::format("is {}, and Slurm itself resizes no job", word(s.type)),
@@ -108,14 +113,13 @@ std::vector<std::string> sbatch_call(const Submission& s, const std::string& par
     throw InputError("runs a script, which is not handed to sbatch",
                      "write a command that starts a program, as sh SCRIPT");
   }
-  const auto minutes = static_cast<std::int64_t>(std::ceil(to_seconds(s.walltime) / 60));
   std::vector<std::string> words{"sbatch", "--parsable", "--exclusive"};
   if (!partition.empty()) words.push_back("--partition=" + partition);
   words.push_back("--job-name=" + s.name);
   words.push_back(s.type == JobType::moldable && s.min != s.max
                       ? fmt::format("--nodes={}-{}", s.min, s.max)
                       : fmt::format("--nodes={}", s.nodes));
-  words.push_back(fmt::format("--time={}", std::max<std::int64_t>(minutes, 1)));
+  words.push_back(fmt::format("--time={}", whole_minutes(s.walltime) / kMinute));
   words.push_back("--output=" + s.output);
   std::string variables = "ALL";
   for (const std::string& each : s.environment) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/time.hpp"
 #include "live/submission.hpp"
 
 namespace ductile {
@@ -19,8 +20,11 @@ struct SbatchJob {
   bool is_over() const;
 };
 
-/// The call of sbatch for a rigid or moldable job, which has whole nodes; its time is rounded up to
-/// minutes, as Slurm's are. `partition`: empty for Slurm's default one. Throws InputError: the job
+/// As Slurm counts limits: rounded up, and one at least.
+Duration whole_minutes(Duration time);
+
+/// The call of sbatch for a rigid or moldable job, which has whole nodes; its time is in
+/// whole minutes. `partition`: empty for Slurm's default one. Throws InputError: the job
 /// is of another type.
 std::vector<std::string> sbatch_call(const Submission& submission, const std::string& partition);
 

@@ -535,12 +535,6 @@ Json course_json(const JobCourse& its) {
 
 // ---- The command --------------------------------------------------------------------------------
 
-// Slurm counts limits in minutes.
-Duration whole_minutes(Duration time) {
-  constexpr Duration kMinute = whole_seconds(60);
-  return kMinute * std::max<std::int64_t>((time + kMinute - kTick) / kMinute, 1);
-}
-
 void play(const WorkloadPlayOptions& options) {
   if (options.file.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give a log, or --generate MODEL");

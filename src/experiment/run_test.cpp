@@ -60,6 +60,16 @@ std::map<std::string, std::string> files_of(const fs::path& folder) {
   return files;
 }
 
+// But for what measures the machine.
+void expect_same_files(const fs::path& one, const fs::path& other) {
+  auto ones = files_of(one), others = files_of(other);
+  EXPECT_EQ(ones.size(), others.size());
+  for (auto& [name, text] : ones) {
+    if (fs::path(name).filename() == "summary.json") continue;
+    EXPECT_EQ(others[name], text) << name;
+  }
+}
+
 TEST(RunMatrix, SummariesComeBySeedAndThenByPolicy) {
   std::vector<std::string> runs;
   run_matrix(generated_matrix(), [&](const Summary& summary) {
@@ -81,12 +91,8 @@ TEST(RunMatrix, AnyNumberOfThreadsGivesTheSameBytes) {
   matrix.out = base / "3";
   EXPECT_EQ(results_of(matrix), one);
 
-  auto files_1 = files_of(base / "1"), files_3 = files_of(base / "3");
-  EXPECT_EQ(files_1.size(), 6u * 8 + 3);
-  for (auto& [name, text] : files_1) {
-    if (fs::path(name).filename() == "summary.json") continue;
-    EXPECT_EQ(files_3[name], text) << name;
-  }
+  EXPECT_EQ(files_of(base / "1").size(), 6u * 8 + 3);
+  expect_same_files(base / "1", base / "3");
 }
 
 TEST(RunMatrix, ProcessesGiveTheSameBytes) {
@@ -103,12 +109,7 @@ TEST(RunMatrix, ProcessesGiveTheSameBytes) {
   EXPECT_EQ(results_of(matrix), in_threads);
   EXPECT_EQ(last.jobs_over, 1200u);
 
-  auto threads = files_of(base / "threads"), processes = files_of(base / "processes");
-  EXPECT_EQ(threads.size(), processes.size());
-  for (auto& [name, text] : threads) {
-    if (fs::path(name).filename() == "summary.json") continue;
-    EXPECT_EQ(processes[name], text) << name;
-  }
+  expect_same_files(base / "threads", base / "processes");
 }
 
 TEST(RunMatrix, AnErrorInAProcessIsThrownHere) {

@@ -657,7 +657,6 @@ int serve_policy(const std::string& settings, const Registry& registry, const De
     return 1;
   }
   if (!send_all(socket, "ready " + to_record(policy->traits) + "\n")) return 1;
-  const pid_t self = getpid();
   std::optional<Core> core;
   FromController controller(socket.get());
   while (const auto line = controller.line()) {
@@ -686,7 +685,6 @@ int serve_policy(const std::string& settings, const Registry& registry, const De
       } catch (const std::exception& error) {
         answer = to_policy_answer("failed", asked, error.what());
       }
-      if (getpid() != self) _exit(0);  // the policy has forked, and this is the other one
       if (!send_all(socket, answer)) break;
     }
   }

@@ -23,16 +23,18 @@ TEST(Measured, SharesAreOfTheTimeOfSubmissions) {
   EXPECT_TRUE(times_of({}, workload).contains(Time{}));
 }
 
+Summary figures_of(const Workload& workload, const MeasuredPart& measured) {
+  const SimulationSettings settings = small_settings();
+  SummaryObserver observer(workload, {}, measured);
+  Observer* const observers[] = {&observer};
+  const SimulationCounts counts = simulate(workload, settings, observers);
+  return observer.summary(workload, settings, counts);
+}
+
 /// Job 1 runs on 3 of 4 nodes from 0 to 10, job 3 on one from 2 to 10, job 2 on all from 10 to 15.
 TEST(Measured, FiguresAreOfJobsSubmittedThenAndOfNodesHeldThen) {
   const Workload workload = small_workload();
-  const SimulationSettings settings = small_settings();
-  const auto figures = [&](MeasuredPart measured) {
-    SummaryObserver observer(workload, {}, measured);
-    Observer* const observers[] = {&observer};
-    const SimulationCounts counts = simulate(workload, settings, observers);
-    return observer.summary(workload, settings, counts);
-  };
+  const auto figures = [&](MeasuredPart part) { return figures_of(workload, part); };
   const Summary some =
       figures({.from = MeasuredBound{.at = at(1)}, .until = MeasuredBound{.at = at(12)}});
   EXPECT_EQ(some.jobs, 2u);
@@ -69,13 +71,7 @@ TEST(Measured, AWarmUpIsDetected) {
     workload.jobs.push_back(job);
     submit += whole_seconds(name < 40 ? 5 : 20);
   }
-  const SimulationSettings settings = small_settings();
-  const auto figures = [&](MeasuredPart measured) {
-    SummaryObserver observer(workload, {}, measured);
-    Observer* const observers[] = {&observer};
-    const SimulationCounts counts = simulate(workload, settings, observers);
-    return observer.summary(workload, settings, counts);
-  };
+  const auto figures = [&](MeasuredPart part) { return figures_of(workload, part); };
   const Summary found = figures({.from = MeasuredBound{.detected = true}});
   EXPECT_EQ(found.mean_wait_s, 0);
   EXPECT_EQ(found.jobs_in_all, 400u);
