@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not PLUGIN.exists(), reason="the program has no 
 
 EASY = (pathlib.Path(__file__).resolve().parents[2] / "examples/python/easy.py").read_text()
 LONG = 1000 * PATIENCE  # s, of a pass: no test waits for that
-LATE = PATIENCE / 12  # s, where a test does
+LATE = min(PATIENCE / 12, 10)  # s, where a test does; the controller waits 20 s for an answer of a copy of it
 # Decides until the file `bad` is beside it; that says what it does then.
 MOODY = '''
 import ctypes, os, pathlib, time
