@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <pthread.h>
 #include <pybind11/stl.h>
 #include <unistd.h>
 
@@ -1462,11 +1463,20 @@ Place place_of(const py::error_already_set& error, const std::string& policy) {
   return place;
 }
 
+// How many forks lie between the first process and this one. Asking for the process's number would
+// be a system call at each pass.
+unsigned forks = 0;
+
+void count_forks() {
+  [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+}
+
 class PythonPolicy final : public Policy {
  public:
   PythonPolicy(py::object object, Traits its) : Policy(std::move(its)) {
     name_ = py::cast<std::string>(py::type::of(object).attr("__qualname__"));
     schedule_ = object.attr("schedule");
+    count_forks();
   }
   ~PythonPolicy() override {
     const WithLock lock;
@@ -1488,9 +1498,9 @@ class PythonPolicy final : public Policy {
     view->plans = nullptr;
     view->unfair = RequestId::none;
     auto* const argument = reinterpret_cast<PyObject*>(view);
-    const pid_t self = getpid();
+    const unsigned forks_before = forks;
     PyObject* const answer = call_python(schedule_.ptr(), argument);
-    if (getpid() != self) _exit(0);  // the policy has forked, and this is the other one
+    if (forks != forks_before) _exit(0);  // the policy has forked, and this is the other one
     const Time now = pass.now();
     view->pass = nullptr;
     Py_DECREF(argument);

@@ -1,7 +1,6 @@
 #include "outside/channel.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -28,7 +27,7 @@ namespace {
 
 using Stopwatch = std::chrono::steady_clock;
 
-constexpr long kPollMilliseconds = 100;
+constexpr int kPollMilliseconds = 100;
 constexpr std::int64_t kLongestText = std::int64_t{256} << 20;
 
 struct EndContext {
@@ -55,6 +54,7 @@ class ZmqEnd {
     const int linger_ms = 1000;  // so long the last text has to leave
     zmq_setsockopt(socket_.get(), ZMQ_LINGER, &linger_ms, sizeof linger_ms);
     zmq_setsockopt(socket_.get(), ZMQ_MAXMSGSIZE, &kLongestText, sizeof kLongestText);
+    zmq_setsockopt(socket_.get(), ZMQ_RCVTIMEO, &kPollMilliseconds, sizeof kPollMilliseconds);
   }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -71,21 +71,25 @@ class ZmqEnd {
     return false;
   }
   // What is there, if something is.
-  std::optional<std::string> received() {
-    zmq_msg_t message;
-    zmq_msg_init(&message);
-    std::optional<std::string> text;
-    if (zmq_msg_recv(&message, socket_.get(), ZMQ_DONTWAIT) >= 0) {
-      text.emplace(static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message));
-    }
-    zmq_msg_close(&message);
-    return text;
-  }
+  std::optional<std::string> received() { return next(ZMQ_DONTWAIT); }
+  // What comes, if something does within kPollMilliseconds.
+  std::optional<std::string> awaited() { return next(0); }
   void* socket() const { return socket_.get(); }
   void* context() const { return context_.get(); }
   const std::string& endpoint() const { return endpoint_; }
 
  private:
+  std::optional<std::string> next(int flags) {
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    std::optional<std::string> text;
+    if (zmq_msg_recv(&message, socket_.get(), flags) >= 0) {
+      text.emplace(static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message));
+    }
+    zmq_msg_close(&message);
+    return text;
+  }
+
   std::string endpoint_;
   std::unique_ptr<void, EndContext> context_;
   ZmqSocket socket_;
@@ -125,15 +129,22 @@ class ZmqChannel final : public OutsideChannel {
         fail_at(end_.endpoint(), "the scheduler says something without being asked",
                 "let it answer each question once");
       }
-      while (!end_.sent(text)) wait(0);
+      while (!end_.sent(text)) {
+        zmq_pollitem_t item{watch_.get(), 0, ZMQ_POLLIN, 0};
+        zmq_poll(&item, 1, kPollMilliseconds);
+        look();
+        go_on();
+      }
     } else {
       end_.send(text);
     }
     while (true) {
-      std::optional<std::string> answer = end_.received();
+      std::optional<std::string> answer = end_.awaited();
+      if (answer && !comes_) return *std::move(answer);
       look();
+      if (!answer && is_gone_) answer = end_.received();  // it may have answered, and gone then
       if (answer && !(comes_ && is_gone_)) return *std::move(answer);
-      wait(ZMQ_POLLIN);
+      go_on();
     }
   }
 
@@ -143,13 +154,9 @@ class ZmqChannel final : public OutsideChannel {
   }
 
  private:
-  // Until something may have come, but never for ever.
-  void wait(short events) {
-    std::array<zmq_pollitem_t, 2> items{
-        {{watch_.get(), 0, ZMQ_POLLIN, 0}, {end_.socket(), 0, events, 0}}};
-    zmq_poll(items.data(), events == 0 ? 1 : 2, kPollMilliseconds);
-    look();
-    if (is_gone_ && (comes_ || (events != 0 && (items[1].revents & ZMQ_POLLIN) == 0))) {
+  // Throws when there is nothing to wait for any longer.
+  void go_on() {
+    if (is_gone_) {
       fail_at(end_.endpoint(), "the scheduler is gone, and has not answered",
               "see what it says itself");
     }
@@ -243,9 +250,7 @@ class ZmqListener final : public OutsideListener {
   }
   std::optional<std::string> next(const std::atomic<bool>& stop) override {
     while (!stop.load(std::memory_order_relaxed)) {
-      zmq_pollitem_t item{end_.socket(), 0, ZMQ_POLLIN, 0};
-      zmq_poll(&item, 1, kPollMilliseconds);
-      if (auto text = end_.received()) return text;
+      if (auto text = end_.awaited()) return text;
     }
     return std::nullopt;
   }

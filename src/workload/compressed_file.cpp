@@ -262,7 +262,7 @@ std::uint64_t CompressedFile::total() const { return state_->total(); }
 std::string read_file(const std::string& path) {
   CompressedFile file = CompressedFile::open(path);
   std::string text;
-  constexpr std::size_t kPiece = 1 << 20;
+  constexpr std::size_t kPiece = 64 << 10;
   for (std::size_t size = kPiece; size > 0;) {
     const std::size_t before = text.size();
     text.resize(before + kPiece);

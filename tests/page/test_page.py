@@ -135,6 +135,7 @@ def test_one_policy_and_a_hostile_name(tmp_path):
     look(folder, "one", 100, tmp_path)
 
 
+@pytest.mark.skipif("/" in os.environ.get("DUCTILE_CASES", ""), reason="takes minutes: ./test --all")
 def test_a_hundred_thousand_jobs(tmp_path):
     folder = simulate(tmp_path / "out", "--generate", "lublin:load=0.6", "--jobs", 100000, "--nodes",
                       128, "--malleable", "0.5", "--policy", "fcfs", "--policy", "easy", "--policy",
