@@ -58,8 +58,8 @@ void answer_http(const HttpOptions& options) {
                         .journal = state + "/journal.db",
                         .token = token_in(files.read),
                         .write_token = files.write.empty() ? "" : token_in(files.write)};
-  Descriptor listener =
-      is_child ? listener_of_parent(options.inherited) : listen_for_http(options.listen);
+  Descriptor listener = is_child ? listener_of_parent(options.inherited)
+                                 : listen_for_http(options.listen, "--listen");
   if (!is_child) {
     spdlog::info("answering HTTP at {}; its token is in {}", http_address(listener), files.read);
   }

@@ -1,5 +1,6 @@
 #include "cli/measure_options.hpp"
 
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 
 namespace ductile {
 namespace {
+
+constexpr const char* kFrom = "--measure-from";
 
 MeasuredBound read_bound(const char* option, std::string_view text,
                          std::optional<std::int64_t> unix_start_time) {
@@ -31,7 +34,8 @@ MeasuredBound read_bound(const char* option, std::string_view text,
   throw InputError({.field = option}, fmt::format("'{}' is no time", text),
                    "write seconds from time 0 of the workload, a share of the time of its "
                    "submissions like 10%, or a date (UTC) like 1996-10-01, "
-                   "1996-10-01T12:30 or 1996-10-01T12:30:00");
+                   "1996-10-01T12:30 or 1996-10-01T12:30:00" +
+                       std::string(option == kFrom ? "; or detected" : ""));
 }
 
 }  // namespace
@@ -39,7 +43,7 @@ MeasuredBound read_bound(const char* option, std::string_view text,
 void add_measure_options(CLI::App& command, MeasureOptions& options) {
   constexpr const char* kType = "S|SHARE%|DATE";
   command
-      .add_option("--measure-from", options.from,
+      .add_option(kFrom, options.from,
                   "the figures are of jobs submitted from then on: seconds from time 0 of the "
                   "workload, a share of the time of its submissions, a date (UTC), or detected: "
                   "the end of the warm-up of each run, by MSER-5 over the waits of its jobs")
@@ -54,7 +58,7 @@ MeasuredPart read_measured(const MeasureOptions& options,
   if (options.from == "detected") {
     measured.from = MeasuredBound{.detected = true};
   } else if (!options.from.empty()) {
-    measured.from = read_bound("--measure-from", options.from, unix_start_time);
+    measured.from = read_bound(kFrom, options.from, unix_start_time);
   }
   if (!options.until.empty()) {
     measured.until = read_bound("--measure-until", options.until, unix_start_time);

@@ -82,6 +82,10 @@ std::string said_by(std::vector<std::string> words) {
                                std::strerror(error)));
   }
   if (status != 0) {
+    if (said.empty() && warned.empty()) {
+      said = WIFEXITED(status) ? fmt::format("ended with exit code {}", WEXITSTATUS(status))
+                               : fmt::format("was ended by signal {}", WTERMSIG(status));
+    }
     throw RunError(fmt::format("{}: {}", words.front(), warned.empty() ? said : warned));
   }
   return said;
@@ -140,8 +144,8 @@ std::string sbatch_line(const Submission& submission, const std::string& partiti
   return line;
 }
 
-std::uint64_t call_sbatch(const Submission& submission, const std::string& partition) {
-  const std::string said = said_by(sbatch_call(submission, partition));
+std::uint64_t call_sbatch(std::vector<std::string> words) {
+  const std::string said = said_by(std::move(words));
   // "7" or "7;cluster".
   const std::string_view last = std::string_view(said).substr(said.rfind('\n') + 1);
   const auto number = parse_number<std::uint64_t>(last.substr(0, last.find(';')));

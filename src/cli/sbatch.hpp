@@ -32,7 +32,7 @@ std::vector<std::string> sbatch_call(const Submission& submission, const std::st
 std::string sbatch_line(const Submission& submission, const std::string& partition);
 
 /// These throw RunError if the command fails or says something else, with what it says.
-std::uint64_t call_sbatch(const Submission& submission, const std::string& partition);
+std::uint64_t call_sbatch(std::vector<std::string> words);  // with --parsable; the job's number
 std::map<std::uint64_t, SbatchJob> call_squeue();  // all of this user, also those that are over
 Nodes call_sinfo(const std::string& partition);    // nodes that can have jobs
 

@@ -40,6 +40,7 @@
 #include "experiment/claims.hpp"
 #include "experiment/results_file.hpp"
 #include "experiment/run.hpp"
+#include "experiment/run_process.hpp"
 #include "model/switch_tree.hpp"
 #include "model/where.hpp"
 #include "policies/registry.hpp"
@@ -582,7 +583,7 @@ void warn_of_corridor(Source& source, const Matrix& matrix) {
   const auto keeps = [](const auto& policy) { return policy->wants.corridor; };
   if (std::ranges::none_of(matrix.policies, keeps) || !platform.classes.empty()) return;
   const double most_w = std::ranges::max(settings.corridor, {}, &CorridorLine::high_w).high_w;
-  const auto told = std::make_shared<std::atomic<bool>>(false);
+  const auto told = shared_flag();  // runs may be in processes
   source.input = [=, input = source.input, busy_w = platform.busy_w,
                   each_w = platform.idle_w](std::uint64_t seed) {
     Input result = input(seed);
@@ -654,26 +655,31 @@ void check_measured(Source& source, const MeasuredPart& measured) {
 void tell_measured(const std::vector<Summary>& summaries, const MeasuredPart& measured) {
   if (summaries.empty() || !summaries.front().jobs_in_all) return;
   const Summary& first = summaries.front();
-  if (measured.from && measured.from->detected) {
-    std::vector<double> from_s;
-    for (const Summary& each : summaries) {
-      if (each.measured_from_s) from_s.push_back(*each.measured_from_s);
-    }
-    if (from_s.empty()) return;
-    const auto [least, most] = std::ranges::minmax(from_s);
-    std::cout << (least == most
-                      ? fmt::format("measured: jobs submitted from {:.0f} s on, as detected\n",
-                                    most)
-                      : fmt::format("measured: jobs submitted from {:.0f} s to {:.0f} s on, as "
-                                    "detected in each run\n",
-                                    least, most));
-    return;
-  }
   // The end of the run is another one under each policy.
   std::string until = "the end";
   if (measured.until && measured.until->share != 1.0) {
     until = fmt::format("{:.0f} s", measured.until->share ? *first.measured_until_s
                                                           : to_seconds(measured.until->at));
+  }
+  if (measured.from && measured.from->detected) {
+    std::vector<double> from_s;
+    for (const Summary& each : summaries) {
+      if (each.measured_from_s) from_s.push_back(*each.measured_from_s);
+    }
+    std::string from = "the begin", in = "; nothing was detected";
+    if (!from_s.empty()) {
+      const auto [least, most] = std::ranges::minmax(from_s);
+      from = fmt::format("{:.0f} s", least);
+      if (least != most) from += fmt::format(" to {:.0f} s", most);
+      in = least == most ? ", as detected" : ", as detected in each run";
+    }
+    if (!from_s.empty() && from_s.size() < summaries.size()) {
+      in += fmt::format("; nothing was in {} of {} runs", summaries.size() - from_s.size(),
+                        summaries.size());
+    }
+    const std::string before = until == "the end" ? "" : " and before " + until;
+    std::cout << fmt::format("measured: jobs submitted from {} on{}{}\n", from, before, in);
+    return;
   }
   std::cout << fmt::format("measured: jobs submitted from {:.0f} s to {}, seed {}\n",
                            *first.measured_from_s, until, first.seed);

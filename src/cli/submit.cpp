@@ -24,7 +24,8 @@
 #include "base/text.hpp"
 #include "cli/live_options.hpp"
 #include "cli/qsub.hpp"
-#include "cli/script_options.hpp"
+#include "cli/submit_to_slurm.hpp"
+#include "cli/written_job.hpp"
 #include "job/launcher.hpp"
 #include "job/resource_limits.hpp"
 #include "live/client.hpp"
@@ -83,44 +84,14 @@ constexpr std::array<std::pair<std::string_view, bool>, 43> kOfSlurm{{
     {"--wait", false},
 }};
 
-/// What is written on the command line or in a script; both are parsed by the same options.
-struct Written {
-  std::string nodes{};
-  std::string type{};
-  Nodes min = 0, max = 0;
-  std::string time{};
-  std::string name{};
-  std::string folder{};
-  std::string output{};
-  std::string input{};
-  std::string error{};
-  std::uint32_t tasks_per_node = 0;
-  std::uint32_t cores_per_process = 0;
-  std::string memory{};
-  std::string partition{}, things{}, only{}, never{}, reservation{};
-  std::int32_t priority = 0;
-  std::string account{};
-  std::string model{}, sizes{}, constraint{};
-  std::string watts{};
-  std::string malleability{};
-  std::string mpi = "auto";
-  std::string kind = "mpi";
-  ScriptOptions told{};
-  std::string dependency{}, array{}, begin{};
-  bool requeues = false;
-  bool holds = false;
-  bool waits = false;
-  std::string key{};
-};
-
 struct SubmitOptions {
-  Written written{};
+  WrittenJob written{};
   std::vector<std::string> resources{};
   std::vector<std::string> program{};
   LiveOptions live{};
 };
 
-void add_options(CLI::App& command, Written& w) {
+void add_options(CLI::App& command, WrittenJob& w) {
   const auto add = [&](const char* names, auto& value, const char* what) {
     return command.add_option(names, value, what)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -265,7 +236,7 @@ std::string find_file(const std::string& name) {
 }
 
 /// How many nodes, and what kind of job.
-void set_sizes(const Written& w, Submission& s) {
+void set_sizes(const WrittenJob& w, Submission& s) {
   const NodeRange nodes =
       parse_nodes(w.nodes.empty() ? std::to_string(std::max(w.min, 1U)) : w.nodes);
   s.nodes = nodes.first;
@@ -311,7 +282,7 @@ std::string path_of(const std::string& program) {
   return std::filesystem::absolute(find_file(program)).lexically_normal();
 }
 
-Submission submission_of(const Written& w, const std::vector<std::string>& words,
+Submission submission_of(const WrittenJob& w, const std::vector<std::string>& words,
                          const std::string& path, std::optional<std::string> script) {
   // Whatever it is linked with.
   const JobKind kind = *from_word<JobKind>(kJobKindWords, w.kind);
@@ -379,14 +350,14 @@ bool has_partitions(const LiveOptions& live) {
 }
 
 /// Of the lines of a script, if it is one, and the command line. The latter comes after the former,
-/// and the last one counts.
-Written written_in(const CLI::App& command, const SubmitOptions& options, const std::string& path,
-                   const std::optional<std::string>& script) {
-  Written written;
+/// and the last one counts. `ignored`: what of them means nothing to a controller.
+WrittenJob written_in(const CLI::App& command, const SubmitOptions& options,
+                      const std::string& path, const std::optional<std::string>& script,
+                      std::vector<std::string>& ignored) {
+  WrittenJob written{.file = path};
   CLI::App known;
   known.set_help_flag();
   add_options(known, written);
-  std::vector<std::string> ignored;
   std::vector<std::string> words;
   if (script) words = script_options(path, *script, ignored);
   const auto is_partition = [](const std::string& word) {
@@ -400,9 +371,6 @@ Written written_in(const CLI::App& command, const SubmitOptions& options, const 
     std::ranges::copy(options_of_resources(list, ignored), std::back_inserter(words));
   }
   std::ranges::copy(words_of(command, known), std::back_inserter(words));
-  for (const std::string& what : ignored) {
-    std::cerr << "ductile: '" << what << "' means nothing here" << std::endl;
-  }
   try {
     std::reverse(words.begin(), words.end());
     known.parse(words);
@@ -416,19 +384,33 @@ Written written_in(const CLI::App& command, const SubmitOptions& options, const 
 void submit(const SubmitOptions& options, const CLI::App& command) {
   const std::string path = path_of(options.program.front());
   std::optional<std::string> script = script_of(path);
-  const Written written = written_in(command, options, path, script);
+  std::vector<std::string> ignored;
+  const WrittenJob written = written_in(command, options, path, script, ignored);
   const Submission job = submission_of(written, options.program, path, std::move(script));
+  const auto warn = [&] {
+    for (const std::string& what : ignored) {
+      std::cerr << "ductile: '" << what << "' means nothing here" << std::endl;
+    }
+  };
   Json request = {{"do", "submit"}, {"job", to_json(job)}, {"wait", written.waits}};
   if (!written.key.empty()) request["key"] = written.key;
   const auto print = [&](const Json& answer) {
+    warn();
     std::cout << (options.live.json ? answer.dump()
                   : answer.value("known", false)
                       ? "job " + answer["job"].dump() + " was submitted before, with this key"
                       : "submitted job " + answer["job"].dump())
               << std::endl;
   };
-  const Json answer =
-      ask_controller(find_socket(options.live.socket), request, written.waits, print);
+  Json answer;
+  try {
+    answer = ask_controller(find_socket(options.live.socket), request, written.waits, print);
+  } catch (const JobsComeBySbatch& slurm) {
+    return submit_to_slurm(job, written, options.program, slurm.partition, options.live.json);
+  } catch (...) {
+    warn();
+    throw;
+  }
   if (!written.waits) return print(answer);
   if (options.live.json) std::cout << answer.dump() << std::endl;
   const std::string state = answer.value("state", std::string());

@@ -248,7 +248,7 @@ class SlurmHost final : public Host {
   explicit SlurmHost(const std::string& partition) : partition_(partition) {}
   std::uint64_t submit(const Submission& submission) override {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const std::uint64_t number = call_sbatch(submission, partition_);
+    const std::uint64_t number = call_sbatch(sbatch_call(submission, partition_));
     heard_[number].submit_s =
         static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(now).count());
     return number;

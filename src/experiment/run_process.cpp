@@ -123,11 +123,15 @@ std::string answer(const RunProcess::Work& work, int socket, std::size_t number,
 
 }  // namespace
 
-RunProcess::RunProcess(pid_t (&fork)(), const Work& work) {
+std::shared_ptr<std::atomic<bool>> shared_flag() {
+  using Flag = std::atomic<bool>;
   void* const both =
-      mmap(nullptr, sizeof *stop_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, sizeof(Flag), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (both == MAP_FAILED) throw RunError(fmt::format("no memory: {}", std::strerror(errno)));
-  stop_ = new (both) std::atomic<bool>(false);
+  return {new (both) Flag(false), [](Flag* flag) { munmap(flag, sizeof *flag); }};
+}
+
+RunProcess::RunProcess(pid_t (&fork)(), const Work& work) {
   std::array<int, 2> ends{};
   const pid_t parent = getpid();
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0) {
@@ -139,7 +143,6 @@ RunProcess::RunProcess(pid_t (&fork)(), const Work& work) {
   if (child_ > 0) return;
   const std::string why = std::strerror(errno);
   if (socket_ >= 0) close(socket_);
-  munmap(stop_, sizeof *stop_);
   throw RunError("no process can be made for the runs: " + why);
 }
 
@@ -150,7 +153,6 @@ RunProcess::~RunProcess() {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
   }
-  munmap(stop_, sizeof *stop_);
 }
 
 Summary RunProcess::run(std::size_t number, const Tell& tell, const std::atomic<bool>* stop) {

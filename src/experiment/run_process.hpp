@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,10 @@
 #include "metrics/summary.hpp"
 
 namespace ductile {
+
+/// False at first, and one for this process and all copies that are made of it from now on. Throws
+/// RunError.
+std::shared_ptr<std::atomic<bool>> shared_flag();
 
 /// A copy of this process (fork) that does one run after the other.
 class RunProcess {
@@ -43,7 +48,7 @@ class RunProcess {
 
   int socket_ = -1;
   pid_t child_ = -1;
-  std::atomic<bool>* stop_ = nullptr;  // memory that both have
+  std::shared_ptr<std::atomic<bool>> stop_ = shared_flag();
   std::string come_{};
 };
 

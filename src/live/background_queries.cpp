@@ -42,7 +42,7 @@ bool BackgroundQueries::add(uid_t user, Work work, Done done, Terms terms) {
   query.work = std::move(work);
   query.done = std::move(done);
   query.terms = terms;
-  query.deadline = Steady::now() + terms.patience;
+  if (terms.waits_too) query.deadline = Steady::now() + terms.patience;
   waiting_.push_back(std::move(query));
   return true;
 }
@@ -69,6 +69,7 @@ void BackgroundQueries::start(Query& query) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
   query.pipe = Descriptor(ends[0]);
+  if (!query.terms.waits_too) query.deadline = Steady::now() + query.terms.patience;
   const Descriptor out(ends[1]);
   const pid_t parent = getpid();
   query.child = fork();

@@ -41,7 +41,8 @@ class BackgroundQueries {
   ~BackgroundQueries();
 
   struct Terms {
-    std::chrono::seconds patience{30};  // since it was added; then it is killed
+    std::chrono::seconds patience{30};  // since its child was started; then that is killed
+    bool waits_too = false;             // since it was added: somebody waits for the answer
     bool with_failures = false;         // what it wrote counts whatever its exit code is
   };
   /// As soon as few enough are under way. False if this user has too many: nothing was done.
@@ -66,7 +67,7 @@ class BackgroundQueries {
     pid_t child = -1;
     Descriptor pipe{};
     std::string answer{};
-    Steady::time_point deadline{};
+    Steady::time_point deadline = Steady::time_point::max();
     bool is_too_long = false;  // its answer, or the time it took
   };
 

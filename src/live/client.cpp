@@ -93,6 +93,9 @@ class Asker {
     if (json.value("ok", false)) return std::move(*line);
     const std::string error = json.value("error", std::string("it gives no reason"));
     if (json.value("code", 1) == 2) throw InputError(error, "");
+    if (std::string its = json.value("slurm_partition", std::string()); !its.empty()) {
+      throw JobsComeBySbatch(error, std::move(its));
+    }
     throw RunError(error);
   }
 

@@ -3,10 +3,21 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/error.hpp"
+
 namespace ductile {
+
+/// The controller takes no jobs itself: they come from this partition of Slurm, by sbatch.
+class JobsComeBySbatch : public RunError {
+ public:
+  JobsComeBySbatch(const std::string& what, std::string its)
+      : RunError(what), partition(std::move(its)) {}
+  std::string partition;
+};
 
 /// Where a controller of this user keeps its state unless told otherwise: /var/lib/ductile for
 /// root, else ductile in $XDG_STATE_HOME or ~/.local/state.
@@ -19,7 +30,8 @@ std::string find_socket(const std::string& given);
 /// Asks, and returns the answer. With `waits` a second answer follows, however long it takes, and
 /// is returned instead, from the next controller if this one ends meanwhile; `first` is called with
 /// the first one. Throws InputError where the request
-/// was wrong or nobody listens, RunError where it could not be done, in the controller's words.
+/// was wrong or nobody listens, RunError where it could not be done, in the controller's words;
+/// JobsComeBySbatch is one.
 nlohmann::ordered_json ask_controller(
     const std::string& socket, const nlohmann::ordered_json& request, bool waits = false,
     const std::function<void(const nlohmann::ordered_json&)>& first = {});

@@ -121,7 +121,10 @@ Controller::Controller(const ServeSettings& settings, const Registry& registry,
 /// Who decides where a policy in a process of its own does not, and how much is left to that.
 PolicyProcess::Terms Controller::terms(const ServeSettings& settings,
                                        const Capabilities& capabilities) const {
-  if (!registry_.find_outside(settings.policy)) return {};
+  if (!registry_.find_outside(settings.policy)) {
+    check_elsewhere(registry_, settings.fallback);
+    return {};
+  }
   const Place place{.field = "fallback " + settings.fallback};
   const std::string remedy = "name one that needs nothing besides, like easy";
   std::shared_ptr<const Policy> fallback;

@@ -410,10 +410,16 @@ void HttpApi::feed_streams() {
         }
       }
       std::string text;
-      for (const auto& [record, its] : rows->second) text += its;
+      std::uint64_t until = std::min(end.record, stream.at.record + kRecordsAtOnce);
+      for (const auto& [record, its] : rows->second) {
+        text += its;
+        if (text.size() <= kMostBehind) continue;
+        until = record;  // more at once would be more than it may be behind
+        break;
+      }
       if (!text.empty()) server_.send(id, text);
       stream.heard = now;
-      stream.at.record = std::min(end.record, stream.at.record + kRecordsAtOnce);
+      stream.at.record = until;
       if (stream.at.record != end.record) look_at_ = {};  // and go on at once
     } catch (const std::exception& error) {  // it may come again, and go on where it was
       warn(error);

@@ -43,7 +43,7 @@ HttpChild::HttpChild(const ServeSettings& settings)
     token_in(files.write);
     call_.emplace_back("--write");
   }
-  listener_ = listen_for_http(settings.http);
+  listener_ = listen_for_http(settings.http, "--http");
   start();
   spdlog::info("answering HTTP at {}; its token is in {}", http_address(listener_), files.read);
 }

@@ -32,13 +32,13 @@ std::string http_address(const Descriptor& listener) {
   return address.starts_with(kUnix) ? address : "http://" + address;
 }
 
-Descriptor listen_for_http(const std::string& address) {
+Descriptor listen_for_http(const std::string& address, const std::string& field) {
   if (address.starts_with(kUnix)) return listen_unix(address.substr(kUnix.size()));
   const auto [host, port] = tcp_address(address);
   try {
     return listen_tcp(host, port);
   } catch (const std::system_error& error) {
-    throw InputError({.field = "--http"}, error.what(),
+    throw InputError({.field = field}, error.what(),
                      "give a numeric address of this host and a port that is free");
   }
 }

@@ -615,6 +615,12 @@ void Controller::check_lists(const Submission& what, std::uint32_t user, const B
 }
 
 std::string Controller::on_submit(Client& client, const Json& request) {
+  if (const std::string partition = world_.slurm_partition(); !partition.empty()) {
+    return line_of({{"ok", false},
+                    {"code", 1},
+                    {"error", "jobs are submitted to Slurm here: sbatch --partition=" + partition},
+                    {"slurm_partition", partition}});
+  }
   const bool waits = request.value("wait", false);
   const std::string key = request.value("key", std::string());
   if (key.size() > kMaxKey) {

@@ -250,6 +250,9 @@ class World {
   /// From now on.
   virtual void configure(const WorldSettings& settings) = 0;
 
+  /// Slurm's partition whose jobs these are, and to which users submit by sbatch: `submit` is not
+  /// called then. Empty: by `submit`.
+  virtual std::string slurm_partition() const { return {}; }
   /// A job, or an array, that a user has submitted. `Arrived` with this ticket follows, at once or
   /// later. No two users have one ticket: it begins with the number of its own. It stands in the
   /// job: one that is given twice is one job, and a job that the controller has not written down

@@ -51,8 +51,9 @@ std::vector<std::string> notes_of(std::span<const RunPage> runs,
     notes.push_back(
         fmt::format("{} of {} runs were stopped before their end.", stopped, runs.size()));
   }
-  if (const auto& measured = runs.front().summary;
-      measured.measured_from_s || measured.measured_until_s) {
+  if (std::ranges::any_of(runs, [](const RunPage& run) {
+        return run.summary.jobs_in_all && *run.summary.jobs_in_all != run.summary.jobs;
+      })) {
     notes.push_back(
         "Figures and pictures of jobs are of those that were submitted in a part of the run; what "
         "is drawn over time is whole, with that part marked.");

@@ -302,7 +302,8 @@ class World {
   bool is_stopped() const {
     return settings_.stop && settings_.stop->load(std::memory_order_relaxed);
   }
-  Time next_instant() const;
+  void forget_void_plans();
+  Time next_instant();
   Time next_submission() const {
     if (arrivals_) return arrivals_->next();
     return next_submit_ < jobs_.size() ? jobs_[next_submit_].submit : kNever;
@@ -444,6 +445,7 @@ SimulationCounts World::run() {
       close();
       if (portfolio_) look_ahead();
       if (transfers_) follow_transfers();
+      if (transfers_) forget_void_plans();
     } while (!is_stopped() &&
              (agenda_.next() == now_ || next_submission() == now_ || may_pass_barrier()));
     if (instants % 4096 == 0 && settings_.progress) settings_.progress(counts_.jobs_over, now_);
@@ -459,9 +461,22 @@ SimulationCounts World::run() {
   return counts_;
 }
 
+// Who shares links is planned anew whenever another one begins or ends to send. What was planned
+// before would else make an instant in which nothing happens.
+void World::forget_void_plans() {
+  while (agenda_.next() != kNever) {
+    const Entry& first = agenda_.first();
+    const Kind kind = first.kind();
+    const bool is_plan = kind == Kind::end || kind == Kind::outlived || kind == Kind::step;
+    if (!is_plan || first.data == epochs_[index(first.job)]) return;
+    agenda_.pop();
+  }
+}
+
 // When something happens next. Never, if only timers are left and what they wake does nothing:
 // jobs that wait then wait for ever.
-Time World::next_instant() const {
+Time World::next_instant() {
+  if (transfers_) forget_void_plans();
   Time next = agenda_.next();
   next = std::min({next, next_submission(), next_setting_});
   for (const Boot& each : core_.state().boots) next = std::min(next, each.ready);
@@ -948,7 +963,7 @@ bool World::would_have_ended(JobId id) const {
   const Job& job = core_.job(id);
   const Run& run = run_of(id);
   // Links may have slowed one that was never resized, not even by nodes that failed.
-  if (run.resizes == 0 && job.expands + job.shrinks == 0) return false;
+  if (transfers_ && run.resizes == 0 && job.expands + job.shrinks == 0) return false;
   const Time limit = core_.state().scales_limit(job) ? run.first_limit : kill_time(id);
   const Time end = course_of(id).when(job.started, run.first_left, 0, job.first_size, run.pace);
   return later(job.started, at_speed(end - job.started, run.speed)) <= limit;

@@ -73,6 +73,7 @@ class SlurmWorld final : public World {
   Description describe() const override;
   void take_up(const ScheduleClock& clock, const Past& past) override;
   void configure(const WorldSettings& settings) override { set_ = settings; }
+  std::string slurm_partition() const override { return settings_.partition; }
   bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
   void change(std::uint64_t number, const Submission& what) override;
   void carry_out(const Decision& decision, const JobFacts& job) override;

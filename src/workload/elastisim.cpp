@@ -30,6 +30,7 @@ constexpr double kMostElastisimNodes = 1e9;
 constexpr double kMostNumber = 1e30;
 constexpr Nodes kMostSizes = 65'536;                // of one job
 constexpr std::uint64_t kMostRequests = 1'000'000;  // evolving requests of one job
+constexpr std::uint64_t kMostFollowed = 10'000;     // iterations of a phase, part by part
 constexpr double kShortestSeconds = 1e-6;           // a model's times are above zero
 constexpr std::size_t kMostNamed = 8;               // tasks in a remark
 
@@ -472,6 +473,20 @@ Variables JobsReader::arguments(const JsonAt& json) {
   return variables;
 }
 
+// What is sent one after the other is sent all the time, as much in all.
+std::vector<Stretch> evened(const std::vector<Stretch>& once) {
+  std::vector<Stretch> all(1);
+  double begin = 0;
+  for (const Stretch& stretch : once) {
+    for (Flow flow : stretch.flows) {
+      flow.most *= stretch.until - begin;
+      all.back().flows.push_back(std::move(flow));
+    }
+    begin = stretch.until;
+  }
+  return all;
+}
+
 // The phases of a job in order, with what it does first.
 std::vector<Timed> JobsReader::timed(const ElastisimModel& model, ElastisimShape& shape,
                                      SizeRange sizes, JobType type) {
@@ -490,7 +505,10 @@ std::vector<Timed> JobsReader::timed(const ElastisimModel& model, ElastisimShape
     one.point_at_start = !first && !may_ask && phase.scheduling_point && sizes_while_running(type);
     for (shape.nodes = sizes.min; shape.nodes <= sizes.max; ++shape.nodes) {
       one.time_s.push_back(time_of(phase, shape, input_.machine));
-      if (rules_.share_links) one.stretches.emplace_back(std::move(shape.stretches));
+      if (!rules_.share_links) continue;
+      const bool is_followed = one.iterations <= kMostFollowed || shape.stretches.size() <= 1;
+      one.stretches.emplace_back(is_followed ? std::move(shape.stretches)
+                                             : evened(shape.stretches));
     }
     all.push_back(std::move(one));
   };
@@ -589,19 +607,8 @@ void JobsReader::requests(const std::vector<Timed>& timed, ElastisimShape& shape
 // The same so often, one after the other; evenly, if that is too much to follow.
 std::vector<Stretch> repeated(const std::vector<Stretch>& once, std::uint64_t times) {
   constexpr std::uint64_t kMostStretches = 200;
+  if (times * once.size() > kMostStretches) return evened(once);
   std::vector<Stretch> all;
-  if (times * once.size() > kMostStretches) {
-    all.emplace_back();
-    double begin = 0;
-    for (const Stretch& stretch : once) {
-      for (Flow flow : stretch.flows) {
-        flow.most *= stretch.until - begin;
-        all.back().flows.push_back(std::move(flow));
-      }
-      begin = stretch.until;
-    }
-    return all;
-  }
   for (std::uint64_t i = 0; i < times; ++i) {
     for (Stretch stretch : once) {
       stretch.until = (static_cast<double>(i) + stretch.until) / static_cast<double>(times);

@@ -407,6 +407,9 @@ void transform(Workload& workload, const Transform& transform, Nodes nodes, std:
   if (transform.shuffle) shuffle(workload, seed);
   scale_arrivals(workload, transform.arrival_scale);
   for (WorkloadJob& job : workload.jobs) change(workload, job, transform, nodes, seed);
+  // What jobs send takes as much longer, or less; so links are as much slower, or faster.
+  const auto factor = static_cast<double>(transform.speed_factor);
+  for (double& link : workload.links) link /= factor;
   if (transform.load) scale_to_load(workload, *transform.load, nodes);
 }
 

@@ -19,6 +19,7 @@ namespace ductile {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -109,7 +110,10 @@ TEST(Transform, TooLargeAScaleIsAnError) {
 }
 
 TEST(Transform, SpeedChangesRunTimesAndRequests) {
-  const Workload workload = after(jobs_at({7}), {.speed_factor = Decimal(0.624)});
+  Workload before = jobs_at({7});
+  before.links = {312, 624};
+  const Workload workload = after(before, {.speed_factor = Decimal(0.624)});
+  EXPECT_THAT(workload.links, ElementsAre(500, 1000));
   EXPECT_EQ(workload.jobs[0].runtime, seconds(3.12));
   EXPECT_EQ(workload.jobs[0].walltime, seconds(37.44));
   EXPECT_EQ(workload.jobs[0].submit, Time{whole_seconds(7)});

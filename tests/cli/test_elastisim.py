@@ -124,6 +124,32 @@ def test_who_writes_at_once_shares_the_file_system(ductile, tmp_path, jobs, both
     assert list(ends(ductile, tmp_path, file, "--links", "alone", "--force").values()) == alone
 
 
+@pytest.mark.parametrize("factor", [0.5, 2])
+def test_a_machine_of_another_speed_has_links_of_that_speed(ductile, tmp_path, factor):
+    model = {"phases": [{"tasks": [{"type": "busy_wait", "delay": 5, "pattern": "uniform"}, transfers("write")]}]}
+    file = shares_files(tmp_path, [writer(2, 20)], model)
+    assert list(ends(ductile, tmp_path, file, "--speed-factor", factor, "--overrun", "kill").values()) == [15 * factor]
+
+
+def test_a_million_iterations_are_not_followed_one_by_one(ductile, tmp_path):
+    model = {"phases": [{"iterations": 1_000_000, "tasks": [
+        {"type": "busy_wait", "delay": 1, "pattern": "uniform"}, transfers("write")]}]}
+    file = shares_files(tmp_path, [writer(2, 2), writer(2, 2)], model)
+    # Each sends 2 GB in 2 s, so 1 GB/s of the 2 GB/s that there are.
+    assert list(ends(ductile, tmp_path, file).values()) == [2e6, 2e6]
+
+
+def test_plans_that_are_void_make_no_instants(ductile, tmp_path):
+    """Whoever begins or ends to send changes when others end; what was planned before is nothing that happens."""
+    jobs = [writer(2, 2 + each / 8) for each in range(8)]
+    model = {"phases": [{"iterations": 3, "tasks": [
+        {"type": "busy_wait", "delay": "1 + bytes / 1e11", "pattern": "uniform"}, transfers("write")]}]}
+    file = shares_files(tmp_path, jobs, model, nodes=16)
+    ends(ductile, tmp_path, file, "--record", tmp_path / "log")
+    closes = [line for line in (tmp_path / "log").read_text().splitlines() if line.startswith("C")]
+    assert len(closes) <= 2 * 3 * 8 + 2, "one for each time at which a job begins or ends to send"
+
+
 def test_who_reads_does_not_slow_who_writes(ductile, tmp_path):
     model = {"phases": [{"tasks": [transfers("write")]}]}
     jobs = [writer(2, 20), {**writer(4, 40), "application_model": "reads.json"}]

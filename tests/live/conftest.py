@@ -242,10 +242,10 @@ class Cluster:
                     return pid
         raise AssertionError(f"job {job} has no manager")
 
-    def status_of(self, job):
+    def status_of(self, job, patience=PATIENCE):
         """What the `ductile run` of a job answers, a line."""
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(2)
+            connection.settimeout(patience)
             connection.connect(str(self.state / "jobs" / str(job) / "control"))
             connection.sendall(b'{"do": "status"}\n')
             return connection.makefile().readline()
@@ -254,7 +254,7 @@ class Cluster:
         """The processes of its program, with their launcher, when all of them have said who they are."""
         def has_all():
             with contextlib.suppress(OSError, ValueError):
-                status = json.loads(self.status_of(job))
+                status = json.loads(self.status_of(job, 2))
                 return status["connected"] == status["size"]
 
         self.wait_for(has_all, "its whole program")
@@ -269,7 +269,7 @@ class Cluster:
             if (folder / name).exists():
                 said.append((folder / name).read_text()[-2000:])
         try:
-            said.append(self.status_of(job))
+            said.append(self.status_of(job, 2))
         except OSError as error:
             said.append(str(error))
         return "\n".join(said)

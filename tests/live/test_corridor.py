@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from conftest import PATIENCE, PATIENT, example
+from conftest import PATIENCE, PATIENT, example, slowness
 from test_watts import draws, metered, power  # noqa: F401
 
 TICK = 30  # s
@@ -53,18 +53,19 @@ def test_it_is_watched_under_any_policy(powered):
 
 def test_it_changes_at_its_times_also_after_a_restart(powered):
     c = powered()
-    (c.folder / "day").write_text("# of the day\n0 100 inf\n3 200 600\n\n6.5 0 1000 # and then\n")
+    second, third = 3 * slowness(), 6.5 * slowness()  # s
+    (c.folder / "day").write_text(f"# of the day\n0 100 inf\n{second} 200 600\n\n{third} 0 1000 # and then\n")
     shown = corridor(c, "--corridor", "day")
     told = time.time()
     assert (shown["low_w"], shown["high_w"]) == (100, None)
-    assert shown["until_s"] == pytest.approx(told + 3, abs=2)
+    assert shown["until_s"] == pytest.approx(told + second, abs=second - 1)
     c.kill()
     c.start()
     assert corridor(c)["until_s"] == pytest.approx(shown["until_s"], abs=0.5)
     c.wait_for(lambda: corridor(c)["low_w"] == 200, "the second line")
     assert time.time() > shown["until_s"] - 0.5
     c.kill()
-    time.sleep(max(0, told + 7 - time.time()))  # it begins while nobody is there
+    time.sleep(max(0, told + third + 0.5 - time.time()))  # it begins while nobody is there
     c.start()
     shown = corridor(c)
     assert (shown["low_w"], shown["high_w"], shown["until_s"]) == (0, 1000, None)

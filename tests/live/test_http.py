@@ -570,6 +570,24 @@ def test_events_go_on(served):
         other.close()
 
 
+def test_long_events_come_in_parts(served):
+    """Together they are more than may wait for one client."""
+    c, web = served("4096x1", "easy")
+    stream = Events(web)
+    begin = stream.next()[0]
+    stream.close()
+    nodes = ",".join(map(str, range(0, 4096, 2)))
+    for _ in range(70):
+        for health in ("draining", "up"):
+            assert c.ask({"do": "drain", "nodes": nodes, "health": health})["ok"]
+    job = c.submit("/bin/true")
+    c.wait_for_end(job)
+    stream = Events(web, begin)
+    heard = stream.until(lambda row: row["job"] == job and row["what"] == "ended")
+    assert len([row for _, _, row in heard if row["nodelist"] and len(row["nodelist"]) > 5000]) >= 140
+    stream.close()
+
+
 def is_http(pid):
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[1:2] == ["http"] and "http"

@@ -51,5 +51,5 @@ print("all that main has to say")
 def test_ends_while_threads_simulate(tmp_path, policy, jobs, when):
     (tmp_path / "threads.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, "-B", tmp_path / "threads.py", policy, jobs, when], capture_output=True,
-                          text=True, timeout=10 * PATIENCE)
+                          text=True, timeout=2 * PATIENCE)
     assert (done.returncode, done.stdout) == (0, "all that main has to say\n"), done.stderr

@@ -141,7 +141,9 @@ def test_what_two_generations_did_together_is_not_told(start, tmp_path, monkeypa
     time.sleep(1.5)
     job.resize(3)
     aborted = job.events("aborted")[0]
+    end = time.monotonic() + PATIENCE
     while not (after := [event for event in job.events("measured") if event["time_s"] > aborted["time_s"]]):
+        assert time.monotonic() < end, "no report comes"
         time.sleep(0.05)
     (tmp_path / "stop").touch()
     assert job.finish()[0] == 0

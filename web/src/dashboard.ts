@@ -138,6 +138,7 @@ class PowerLine {
   }
 
   add(time_s: number, power: Power): void {
+    if (this.samples[this.samples.length - 1]?.time_s === time_s) this.samples.pop();
     this.samples.push({ time_s, power });
     if (this.samples.length > 2000) this.samples.splice(0, 1000);
     this.draw();
@@ -414,6 +415,12 @@ class Dashboard {
           () => {
             pause = 500;
             this.isHeard = true;
+          },
+          () => {
+            // Another journal, whose records have the same numbers.
+            this.events = [];
+            this.isKnown = false;
+            this.soon(0);
           },
         );
       } catch (error) {

@@ -126,7 +126,12 @@ export class Live {
   }
 
   /** All events from now on, until the stream ends; called again it goes on behind the last one. */
-  async listen(signal: AbortSignal, heard: (event: Happening) => void, open: () => void) {
+  async listen(
+    signal: AbortSignal,
+    heard: (event: Happening) => void,
+    open: () => void,
+    reset: () => void,
+  ) {
     const response = await this.ask(
       "/events",
       this.last ? { "Last-Event-ID": this.last } : {},
@@ -144,6 +149,7 @@ export class Live {
         const event = parseEvent(come.slice(0, end));
         come = come.slice(end + 2);
         if (event.id) this.last = event.id;
+        if (event.kind === "reset") reset();
         if (event.data && !event.kind) heard(JSON.parse(event.data) as Happening);
       }
     }

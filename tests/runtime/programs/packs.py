@@ -5,6 +5,7 @@ import sys
 import time
 
 import ductile_app
+import numpy
 
 job = ductile_app.Job()
 step = job.replicate("step", 0)
@@ -15,7 +16,7 @@ def pack(to, size):
     assert 0 <= to < size
     if "raises" in sys.argv:
         raise ValueError("they are not to go")
-    return pickle.dumps(words) if job.rank == 0 and to == 0 else b""
+    return pickle.dumps(words) if job.rank == 0 and to == 0 else numpy.empty((0, 3))
 
 
 def unpack(source, size, data):
