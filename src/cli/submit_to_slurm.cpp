@@ -1,5 +1,6 @@
 #include "cli/submit_to_slurm.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -95,8 +96,8 @@ std::string script_for_sbatch(const std::string& script) {
   std::string_view rest = script;
   bool is_begun = false;  // a command has come
   while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n') + 1);
-    rest.remove_prefix(line.empty() ? rest.size() : line.size());
+    const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
+    rest.remove_prefix(line.size());
     is_begun |= !line.starts_with('#') && line.find_first_not_of(" \t\r\n") != line.npos;
     if (!is_begun && line.starts_with(kOurs)) text += '#';
     text += line;

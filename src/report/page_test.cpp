@@ -118,6 +118,7 @@ TEST(Page, HasTheEffectsOfTheComparison) {
 TEST(Page, OfOnePolicyHasClassesOfWhatWasMeasured) {
   RunPage run = run_of("easy");
   run.summary.measured_until_s = 1;
+  run.summary.jobs_in_all = run.summary.jobs + 1;
   const nlohmann::json data = data_of(html_page({&run, 1}));
   EXPECT_THAT(data["classes"]["sizes"]["names"], ElementsAre("1", "2", "> 2"));
   EXPECT_THAT(data["classes"]["runtimes"]["names"], ElementsAre("all"));
