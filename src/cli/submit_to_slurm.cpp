@@ -98,7 +98,8 @@ std::string script_for_sbatch(const std::string& script) {
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
     rest.remove_prefix(line.size());
-    is_begun |= !line.starts_with('#') && line.find_first_not_of(" \t\r\n") != line.npos;
+    is_begun |=
+        !line.starts_with('#') && line.find_first_not_of(" \t\r\n") != std::string_view::npos;
     if (!is_begun && line.starts_with(kOurs)) text += '#';
     text += line;
   }

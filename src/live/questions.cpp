@@ -74,7 +74,8 @@ void Controller::ask_child(Client& client, BackgroundQueries::Work work,
     has_requests_ = true;  // it may have asked more meanwhile
     send(asker, line_of(answer));
   };
-  if (!queries_.add(client.peer.user, std::move(work), done, {.patience = kPatience, .waits_too = true})) {
+  if (!queries_.add(client.peer.user, std::move(work), done,
+                    {.patience = kPatience, .waits_too = true})) {
     throw Refused("too many questions of yours are open; ask again when they are answered");
   }
   client.is_asking = true;
