@@ -1003,7 +1003,8 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
   run_matrix(matrix, [&](const Summary& summary) {
     if (as_json) {
       progress.clear();
-      std::cout << to_json(summary) << '\n' << std::flush;
+      // At once: policies in other processes print, too.
+      std::cout << to_json(summary) + '\n' << std::flush;
     }
     summaries.push_back(summary);
     if (!caller) std::string().swap(summaries.back().run);  // long, and for nobody
