@@ -1,5 +1,6 @@
 """Orders to resize that nobody answers: by a program that never probes, or is suspended, or whose manager is."""
 
+import contextlib
 import json
 import os
 import signal
@@ -14,10 +15,9 @@ def processes_of(c, job, name):
     """Of the job, those that run this program."""
     found = []
     for pid in processes_with(f"DUCTILE_JOB_FOLDER={c.state}/jobs/{job}"):
-        with open(f"/proc/{pid}/cmdline") as file:
-            words = file.read().split("\0")
-        if words[0].endswith(name):
-            found.append(pid)
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:  # it may end meanwhile
+            if file.read().split("\0")[0].endswith(name):
+                found.append(pid)
     return found
 
 
@@ -99,7 +99,8 @@ def test_a_job_that_is_ordered_back_keeps_to_the_cores_of_its_nodes(cluster):
 
     def cores_of_all():
         its = processes_of(c, job, "until-mpich")
-        return len(its) == 2 and sorted(set().union(*map(os.sched_getaffinity, its)))
+        with contextlib.suppress(ProcessLookupError):
+            return len(its) == 2 and sorted(set().union(*map(os.sched_getaffinity, its)))
 
     c.wait_for(lambda: ask_manager(c, job, {"do": "status"})["size"] == 2, "its size")
     assert c.wait_for(cores_of_all, "both processes") == cores[:2]
