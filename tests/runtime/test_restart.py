@@ -13,6 +13,7 @@ import time
 import pytest
 
 from conftest import PATIENCE, PROGRAM, ROOT, processes_with, run
+from programs import told_of
 
 RELAX = ROOT / "examples/restart/relax.py"
 
@@ -65,7 +66,7 @@ def counter(start, tmp_path):
 def program_of(job):
     """Its pid."""
     [pid] = [pid for pid in processes_with(job.mark) if pid != job.process.pid
-             and pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [
+             and told_of(pid, "cmdline").split(b"\0")[1:2] == [
                  str(job.report.parent / "program").encode()]]
     return pid
 

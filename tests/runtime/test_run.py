@@ -19,6 +19,7 @@ import time
 import pytest
 
 from conftest import EXAMPLES, PATIENCE, PROGRAM, ROOT, connect, example, mpiexec, namespaces, processes_with, run
+from programs import told_of
 
 # Rows, columns, iterations, milliseconds per iteration.
 PLATE = (120, 80, 500, 200)
@@ -417,7 +418,7 @@ def test_a_process_that_dies_ends_the_job(mpi, start):
     job = start(mpi, 2, "jacobi", 60, 60, 1000000, 1)
     job.wait_until_connected()
     victim = next(pid for pid in processes_with(job.mark)
-                  if b"jacobi" in pathlib.Path(f"/proc/{pid}/comm").read_bytes())
+                  if b"jacobi" in told_of(pid, "comm"))
     os.kill(victim, signal.SIGKILL)
     code, _, _ = job.finish()
     assert code != 0

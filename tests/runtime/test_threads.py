@@ -17,7 +17,7 @@ import time
 import pytest
 
 from conftest import PATIENCE, PROGRAM, check, processes_with, run
-from programs import LIBRARIES, compiled, plainly, steps
+from programs import LIBRARIES, compiled, plainly, steps, told_of
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -84,7 +84,7 @@ class Threads:
     def pid(self, name):
         """Of the process of this name."""
         return next(int(pid) for pid in processes_with(self.mark)
-                    if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name)
+                    if told_of(pid, "comm").decode().strip() == name)
 
     def wait_for(self, name):
         """Its pid, as soon as it is there."""

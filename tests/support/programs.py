@@ -1,6 +1,7 @@
 """The program under test and the built examples. $DUCTILE is the program, $DUCTILE_EXAMPLES the folder of
 the examples, NAME-MPI."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -58,6 +59,13 @@ def run(*arguments, timeout=PATIENCE, **options):
                           timeout=timeout, **options)
     check(done.stderr)
     return done
+
+
+def told_of(pid, file):
+    """What /proc says of a process; nothing if it has ended meanwhile."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/{file}").read_bytes()
+    return b""
 
 
 def processes_with(mark):
