@@ -49,7 +49,9 @@ def test_a_script_with_lines_of_options(controller):
     file.write_text(ARGUMENTS)
     job = number(submit(controller, "-t", "5", file, "1 and", "more"))
     its = slurm.job(job)
-    assert (its["name"], its["time_limit"], its["nice"]) == ("script", 5, 3)
+    assert (its["name"], its["nice"]) == ("script", 3)
+    # Once it has been started Slurm has what it may take at its fewest nodes.
+    assert its["time_limit"] in (5, 10)
     ended = over(controller, job)
     assert (ended["type"], ended["state"], ended["exit_code"], ended["sizes"][0]["nodes"]) == ("malleable", "FAILED", 3, 4)
     assert (slurm.out / f"out.{job}").read_text() == f"1 and more {controller.socket}\n"
