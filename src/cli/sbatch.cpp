@@ -130,18 +130,13 @@ std::vector<std::string> sbatch_call(const Submission& s, const std::string& par
     if (each.starts_with("PLAY_")) variables += "," + each;
   }
   words.push_back("--export=" + variables);
-  std::string program = "DUCTILE_JOB_NUM_NODES=$SLURM_JOB_NUM_NODES exec";
-  for (const std::string& each : s.program) program += " " + shell_word(each);
-  words.push_back("--wrap=" + program);
+  words.push_back("--wrap=DUCTILE_JOB_NUM_NODES=$SLURM_JOB_NUM_NODES exec " +
+                  shell_line(s.program));
   return words;
 }
 
 std::string sbatch_line(const Submission& submission, const std::string& partition) {
-  std::string line;
-  for (const std::string& each : sbatch_call(submission, partition)) {
-    line += (line.empty() ? "" : " ") + shell_word(each);
-  }
-  return line;
+  return shell_line(sbatch_call(submission, partition));
 }
 
 std::uint64_t call_sbatch(std::vector<std::string> words) {

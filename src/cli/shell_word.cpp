@@ -13,4 +13,10 @@ std::string shell_word(const std::string& word) {
   return text + "'";
 }
 
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& each : words) line += (line.empty() ? "" : " ") + shell_word(each);
+  return line;
+}
+
 }  // namespace ductile

@@ -60,9 +60,7 @@ std::string command_of(const Submission& job, const WrittenJob& written,
   }
   words.push_back(file);
   words.insert(words.end(), program.begin() + 1, program.end());
-  std::string line;
-  for (const std::string& each : words) line += (line.empty() ? "" : " ") + shell_word(each);
-  return line;
+  return shell_line(words);
 }
 
 /// A file without a name that processes of this one can open, too. Its path.
