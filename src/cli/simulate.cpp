@@ -53,6 +53,7 @@
 #include "simulation/recording.hpp"
 #include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
+#include "workload/link_need.hpp"
 #include "workload/platform_file.hpp"
 #include "workload/precedence.hpp"
 #include "workload/resample.hpp"
@@ -70,6 +71,7 @@ struct SimulateOptions {
   std::string batsim_scheduler, batsim_timeout_s, elastisim_scheduler, elastisim_timeout_s;
   bool elastisim_schedules = false, overrun_given = false;
   bool share_links = true;
+  std::optional<double> io_budget;  // a share of the bandwidth of links
   bool resample = false;
   std::uint64_t long_term_weeks = Resampling{}.long_term_weeks;
   Transform transform;
@@ -610,6 +612,28 @@ void warn_of_corridor(Source& source, const Matrix& matrix) {
   };
 }
 
+// The core has one budget for all jobs: of bandwidth then, and not of power.
+void add_io_budget(Source& source, Matrix& matrix, double budget) {
+  for (const auto& policy : matrix.policies) {
+    if (!policy->wants.corridor) continue;
+    throw InputError({.field = "--io-budget"},
+                     policy->traits.settings + " keeps a corridor of power, and there is none",
+                     "choose another policy");
+  }
+  matrix.settings.rules.budget = Budget::bandwidth;
+  matrix.settings.power_caps = {{.watts = kWattsOfLinks * budget}};
+  source.input = [input = source.input, budget](std::uint64_t seed) {
+    Input result = input(seed);
+    const auto workload = std::make_shared<Workload>(*result.workload);
+    if (!budget_links(*workload, budget)) {
+      throw InputError({.field = "--io-budget"}, "no job uses a link that jobs share",
+                       "leave it away; with --links alone jobs share none");
+    }
+    result.workload = workload;
+    return result;
+  };
+}
+
 // Nothing runs, nothing will come, and still they wait.
 void tell_left(const std::vector<Summary>& summaries) {
   for (const Summary& summary : summaries) {
@@ -964,11 +988,12 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
     }
     matrix.settings.platform.switches = even_switches(source.nodes, options.switches);
   }
+  if (options.io_budget) add_io_budget(source, matrix, *options.io_budget);
   matrix.settings.rules.identities =
       options.identities == "on" ||
       (options.identities == "auto" && ((!options.out.empty() && !session.is_for_page) ||
                                         needs_identities || options.settings.rules.check));
-  check_power_caps(source, matrix.settings);
+  if (!options.io_budget) check_power_caps(source, matrix.settings);
   check_sharing(matrix.settings, std::ranges::any_of(matrix.policies, [](const auto& policy) {
                   return policy->traits.needs.parts;
                 }));
@@ -1129,6 +1154,13 @@ void add_workload_options(CLI::App& command, SimulateOptions& options) {
           "is as fast as alone [shared]")
       ->needs(elastisim)
       ->check(CLI::IsMember({"shared", "alone"}));
+  command
+      .add_option_function<std::string>(
+          "--belief",
+          [&options](const std::string& of) { options.settings.tells_phases = of == "phase"; },
+          "what is believed of running jobs with phases: how the whole of each depends on its "
+          "size, or, from the beginning of each phase on, how that one does [whole]")
+      ->check(CLI::IsMember({"whole", "phase"}));
   add_log_options(command, options.log);
   add_order_options(command, options.log.rules);
   add_platform_options(command, options);
@@ -1247,6 +1279,19 @@ void add_world_options(CLI::App& command, SimulateOptions& options) {
           "a job that loses a node: requeue it, kill it, or let a malleable one shrink [requeue]")
       ->check(CLI::IsMember({"requeue", "kill", "shrink"}));
   add_power_options(command, settings);
+  auto* const io_budget =
+      command
+          .add_option("--io-budget", options.io_budget,
+                      "what running jobs are believed to send and to read takes at most this share "
+                      "of the bandwidth of the links that jobs share: no start and no growth goes "
+                      "beyond it")
+          ->type_name("SHARE")
+          ->check(NumberRange(0.001, 1000))
+          ->needs(command.get_option("--elastisim"));
+  for (const char* const other :
+       {"--power-cap", "--corridor", "--node-power", "--node-off-after"}) {
+    io_budget->excludes(command.get_option(other));
+  }
   add_sharing_options(command, settings);
   command
       .add_option(

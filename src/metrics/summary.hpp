@@ -94,6 +94,9 @@ struct Summary {
   /// Where switches are known: of all pairs of nodes of a job, how many links between switches are
   /// on the way. By node time, of what jobs of two nodes and more held.
   std::optional<double> mean_hops;
+  /// Where the bandwidth of links has a budget: what running jobs were believed to take of it, from
+  /// the first submission to the last end, in the mean and at most. 1: all of it.
+  std::optional<double> links_used_mean, links_used_max;
   bool stopped = false;  // before its end, by the user
   std::uint64_t events = 0, passes = 0;
   // Of a portfolio: how often it chose, and another one ruled because of it; the passes that
@@ -180,6 +183,8 @@ void visit_asked_figures(S& s, Visit&& visit) {
   visit("measured_until_s", s.measured_until_s);
   visit("jobs_in_all", s.jobs_in_all);
   visit("mean_hops", s.mean_hops);
+  visit("links_used_mean", s.links_used_mean);
+  visit("links_used_max", s.links_used_max);
 }
 
 /// The same for the figures that measure this machine.

@@ -75,7 +75,9 @@ struct AdaptiveSpec {
   ReconfigurationCost cost;
   SizeConstraint constraint;
   Duration resize_delay{};          // from an order to the next scheduling point, as far as known
-  double watts_per_node = 0;        // at most; 0: the platform's busy power
+  /// At most; 0: the platform's busy power. Where the budget is of another kind (`Rules::budget`):
+  /// what each node takes of that.
+  double watts_per_node = 0;
   double least_watts_per_node = 0;  // 0: as many
   WalltimeFor walltime_for = WalltimeFor::preferred_size;
 

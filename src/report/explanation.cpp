@@ -88,6 +88,12 @@ std::string choice_text(const Choice& choice) {
                      choice.jobs == 1 ? "job" : "jobs", listed(members));
 }
 
+/// Of a budget, of which the core counts "watts".
+std::string amount_text(Budget budget, double watts) {
+  return budget == Budget::power ? fmt::format("{} W", watts)
+                                 : fmt::format("{:.4g} % of the bandwidth of links", watts / 1e4);
+}
+
 const Circumstance* first_of(std::span<const Circumstance> circumstances, What what) {
   const auto at = std::ranges::find(circumstances, what, &Circumstance::what);
   return at == circumstances.end() ? nullptr : &*at;
@@ -140,7 +146,9 @@ class Explainer::Words {
     if (plan.others.front().kind == Other::Kind::reservation) {
       return say(", by when a reservation ends");
     }
-    say(", by when {} expected of ", plan.flag ? "power is" : "nodes are");
+    say(", by when {} expected of ", !plan.flag                            ? "nodes are"
+                                     : explainer_.budget_ == Budget::power ? "power is"
+                                                                           : "bandwidth is");
     return list(plan, "more", [&](const Other& release) {
       if (release.kind == Other::Kind::boot) {
         say("{} that boot", nodes_text(release.nodes));
@@ -186,6 +194,7 @@ void Explainer::begin(const Platform& platform, const Capabilities& capabilities
   has_identities_ = rules.identities;
   has_instant_starts_ = capabilities.instant_start;
   fairness_ = to_text(rules.fairness);
+  budget_ = rules.budget;
 }
 
 std::string Explainer::nodes_of(const Holding& holding) const {
@@ -256,7 +265,9 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
     add(now, "machine", words);
   } else if (const auto* corridor = std::get_if<event::CorridorChanged>(&event)) {
     const bool is_capped = std::isfinite(corridor->high_w);
-    if (corridor->low_w > 0 || !corridor->coming.empty()) {
+    if (budget_ == Budget::bandwidth) {
+      words.say("jobs may now take {}", amount_text(budget_, corridor->high_w));
+    } else if (corridor->low_w > 0 || !corridor->coming.empty()) {
       words.say("the power corridor is now {}..{} W", corridor->low_w, corridor->high_w);
     } else if (is_capped) {
       words.say("the power cap is now {} W", corridor->high_w);
@@ -930,24 +941,26 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   }
   const bool has_nodes = least <= idle;
   const bool exceeds_budget = state.exceeds_budget(its);
+  const auto amount = [&](std::int64_t mw) {
+    return amount_text(state.rules.budget, static_cast<double>(mw) / 1000);
+  };
+  const std::string_view draw = state.rules.budget == Budget::power ? "draw" : "take";
+  const std::string_view more = state.rules.budget == Budget::power ? " more than idle ones" : "";
   if (exceeds_budget) {
     const bool is_corridor = state.corridor_low_w > 0 || !state.coming_corridors.empty();
     const Nodes first = state.smallest_start(its);
-    words.say(
-        "{} of its nodes draw {} W more than idle ones, and the power {} leaves at most {} W for "
-        "one "
-        "that runs alone",
-        first, static_cast<double>(state.extra_power_mw(its, first)) / 1000,
-        is_corridor ? "corridor" : "cap",
-        static_cast<double>(std::max<std::int64_t>(state.power_alone_mw(), 0)) / 1000);
+    words.say("{} of its nodes {} {}{}, and the {} leaves at most {} for one that runs alone",
+              first, draw, amount(state.extra_power_mw(its, first)), more,
+              state.rules.budget != Budget::power ? "budget"
+              : is_corridor                       ? "power corridor"
+                                                  : "power cap",
+              amount(std::max<std::int64_t>(state.power_alone_mw(), 0)));
     tell("power", words);
   } else if (state.lacks_power_alone(its)) {
     const Nodes first = state.start_need(its).nodes;
-    words.say("{} of its nodes draw {} W more than idle ones, and {} W are left", first,
-              static_cast<double>(state.extra_power_mw(its, first)) / 1000,
-              static_cast<double>(state.free_power_mw() -
-                                  state.booked_power_mw(state.end_at(its, first))) /
-                  1000);
+    words.say("{} of its nodes {} {}{}, and {} are left", first, draw,
+              amount(state.extra_power_mw(its, first)), more,
+              amount(state.free_power_mw() - state.booked_power_mw(state.end_at(its, first))));
     tell("power", words);
   }
 

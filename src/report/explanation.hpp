@@ -127,6 +127,7 @@ class Explainer final : public Observer {
   Platform platform_;
   bool has_identities_ = false, has_instant_starts_ = true;
   std::string fairness_;
+  Budget budget_ = Budget::power;
   std::optional<Open> open_;
   std::optional<Reign> reign_;
   std::optional<Lent> lent_;

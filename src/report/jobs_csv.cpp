@@ -47,10 +47,11 @@ JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
 void JobsCsv::on_begin(const Core& core) {
   file_.text() += kJobsHeader;
   const Platform& platform = core.state().platform;
-  is_power_known_ = platform.all_idle_w() > 0 || platform.says_what_jobs_draw() ||
-                    std::ranges::any_of(workload_.adaptive, [](const AdaptiveJob& its) {
-                      return its.watts > 0 || its.believed.watts_per_node > 0;
-                    });
+  const bool is_said = platform.all_idle_w() > 0 || platform.says_what_jobs_draw() ||
+                       std::ranges::any_of(workload_.adaptive, [](const AdaptiveJob& its) {
+                         return its.watts > 0 || its.believed.watts_per_node > 0;
+                       });
+  is_power_known_ = is_said && core.state().rules.budget == Budget::power;
   if (!workload_.user_submits.empty()) file_.text() += ",eligible_time";
   if (!platform.partitions.empty()) {
     file_.text() += ",partition";

@@ -68,18 +68,20 @@ void Series::count(JobId id, Nodes holds) {
 
 void Series::on_close(Time now, const Core& core) {
   const State& state = core.state();
-  const Sample sample{.at = now,
-                      .held = state.held,
-                      .idle = state.idle.count(),
-                      .claimed = state.claimed,
-                      .out_of_service = state.out_of_service,
-                      .pending = static_cast<std::uint32_t>(state.queue.size()),
-                      .running = static_cast<std::uint32_t>(state.running.size()),
-                      .adaptive = adaptive_held_ - held_again(state),
-                      .power_w = static_cast<double>(draw_.milliwatts(state)) / 1e3,
-                      .power_cap_w = state.power_cap_mw() == State::kNoBudget
-                                         ? Sample::kNoCap
-                                         : static_cast<double>(state.power_cap_mw()) / 1e3};
+  const bool is_of_power = state.rules.budget == Budget::power;
+  const Sample sample{
+      .at = now,
+      .held = state.held,
+      .idle = state.idle.count(),
+      .claimed = state.claimed,
+      .out_of_service = state.out_of_service,
+      .pending = static_cast<std::uint32_t>(state.queue.size()),
+      .running = static_cast<std::uint32_t>(state.running.size()),
+      .adaptive = adaptive_held_ - held_again(state),
+      .power_w = is_of_power ? static_cast<double>(draw_.milliwatts(state)) / 1e3 : 0,
+      .power_cap_w = !is_of_power || state.power_cap_mw() == State::kNoBudget
+                         ? Sample::kNoCap
+                         : static_cast<double>(state.power_cap_mw()) / 1e3};
   if (!samples_.empty() && same_state(samples_.back(), sample)) return;
   if (!samples_.empty()) {
     const Time last = samples_.back().at;

@@ -648,7 +648,8 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  const bool places = rules.placement != Placement{};
+  const bool is_other_budget = rules.budget != Budget::power;
+  const bool places = rules.placement != Placement{} || is_other_budget;
   const bool contends = !rules.contention.is_off() || places;
   const bool switches = rules.node_off_after > Duration{} || contends;
   const bool shares = rules.share != ShareModel{} || switches;
@@ -660,6 +661,7 @@ std::string to_record(const Rules& rules) {
   if (switches) out.duration(rules.node_off_after);
   if (contends) out.word(to_text(rules.contention));
   if (places) out.word(name(kPlacementWords, rules.placement));
+  if (is_other_budget) out.word(name(kBudgetWords, rules.budget));
   return out.take();
 }
 
@@ -765,6 +767,7 @@ Rules rules_from_record(std::string_view text) {
   if (!in.at_end()) rules.node_off_after = in.duration("nodes off after");
   if (!in.at_end()) rules.contention = in.parsed("contention", parse_contention);
   if (!in.at_end()) rules.placement = in.choice<Placement>("placement", kPlacementWords);
+  if (!in.at_end()) rules.budget = in.choice<Budget>("budget", kBudgetWords);
   in.finish();
   return rules;
 }

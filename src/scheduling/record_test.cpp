@@ -403,6 +403,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
       }
     }
     rules.placement = any.of(Placement::spread);
+    rules.budget = any.of(Budget::bandwidth);
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
     rules.fairness.policy = Fairness::Policy::both;
@@ -412,6 +413,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     EXPECT_EQ(rules_from_record(text).share, rules.share);
     EXPECT_EQ(rules_from_record(text).contention, rules.contention);
     EXPECT_EQ(rules_from_record(text).placement, rules.placement);
+    EXPECT_EQ(rules_from_record(text).budget, rules.budget);
   }
 }
 
@@ -958,9 +960,9 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                 "parts of nodes", "instant cores"},
                4);
   check_fields(
-      kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact",
+      kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact bandwidth",
       {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals",
-       "reservations of a plan", "share model", "nodes off after", "contention", "placement"},
+       "reservations of a plan", "share model", "nodes off after", "contention", "placement", "budget"},
       7);
 }
 

@@ -30,6 +30,7 @@ constexpr auto& words_of(StartSize) { return kStartSizeWords; }
 constexpr auto& words_of(QueueOrder) { return kQueueOrderWords; }
 constexpr auto& words_of(Rules::Limit) { return kLimitWords; }
 constexpr auto& words_of(Placement) { return kPlacementWords; }
+constexpr auto& words_of(Budget) { return kBudgetWords; }
 constexpr auto& words_of(Decision::Kind) { return kDecisionWords; }
 constexpr auto& words_of(Why) { return kWhyWords; }
 constexpr auto& words_of(Party::Kind) { return kPartyWords; }
@@ -278,7 +279,7 @@ static_assert(members<Slice>() == 3);
 static_assert(members<Lane>() == 4);
 static_assert(members<Where>() == 5);
 static_assert(members<Capabilities>() == 7);
-static_assert(members<Rules>() == 14);
+static_assert(members<Rules>() == 15);
 static_assert(members<Sorting>() == 3);
 static_assert(members<Standing>() == 2);
 
@@ -384,6 +385,7 @@ struct Table<Rules> {
       field<Rules, &Rules::node_off_after>("node_off_after", 7),
       field<Rules, &Rules::contention>("contention", 9),
       field<Rules, &Rules::placement>("placement", 10),
+      field<Rules, &Rules::budget>("budget", 11),
   };
 };
 

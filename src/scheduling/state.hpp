@@ -35,6 +35,12 @@
 
 namespace ductile {
 
+/// What the one budget that all jobs share is a bound of: the milliwatts that the machine draws, or
+/// the bandwidth of the links that jobs share, of which a "watt" is a millionth. The core adds up
+/// what jobs take of it, and does not look at what it is.
+enum class Budget : std::uint8_t { power, bandwidth };
+constexpr std::array<std::string_view, 2> kBudgetWords{"power", "bandwidth"};
+
 /// What holds for a whole run, whatever the policy.
 struct Rules {
   /// The believed end, and when a job may be killed, under resizes: `fixed` at the start, or
@@ -59,6 +65,8 @@ struct Rules {
   ShareModel share = ShareModel::worst;
   /// And what they are believed to lose by each other.
   Contention contention{};
+  /// What the budget is a bound of, and jobs take of it: `AdaptiveSpec::watts_per_node`.
+  Budget budget = Budget::power;
   /// Which nodes starts and growths take and shrinks give back. Needs identities.
   Placement placement = Placement::first;
   bool identities = false;  // which nodes, not only how many

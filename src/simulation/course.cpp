@@ -97,6 +97,25 @@ Work Course::left_at(const EvolvingStep& step) const {
              : 0;
 }
 
+std::size_t Course::phase_at(Work left) const {
+  std::size_t phase = 0;
+  for_parts([&](const Part& part) {
+    if (left > part.end || part.end == 0) return false;
+    ++phase;
+    return true;
+  });
+  return phase;
+}
+
+Work Course::end_of_phase(std::size_t phase) const {
+  Work end = 0;
+  for_parts([&](const Part& part) {
+    end = part.end;
+    return phase-- > 0;
+  });
+  return end;
+}
+
 double Course::progress_at(Work left) const {
   double progress = 1;
   for_parts([&](const Part& part) {

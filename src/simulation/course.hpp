@@ -39,6 +39,10 @@ class Course {
   std::uint64_t iterations_done(Work left) const {
     return has_phases() ? static_cast<std::uint64_t>((total_ - left) / unit_) : 0;
   }
+  /// Which of its phases goes on with `left` to be done, and what is left at the end of one. There
+  /// are phases.
+  std::size_t phase_at(Work left) const;
+  Work end_of_phase(std::size_t phase) const;
   /// What is left of `left` after `size` nodes worked for `time`. Where that is the end of an
   /// iteration as near as times are known, it is that end: the first one, if iterations that take
   /// no time follow.

@@ -75,6 +75,7 @@ void PowerFigures::note(const Core& core) {
   drawn_mw_ = draw_.milliwatts(core.state());
   cap_mw_ = core.state().power_cap_mw();
   is_held_ = core.state().held > 0;
+  budget_ = core.state().rules.budget;
 }
 
 void PowerFigures::pass(Time until) {
@@ -93,6 +94,7 @@ void PowerFigures::pass(Time until) {
 }
 
 void PowerFigures::add(Duration length, const CorridorLine* line) {
+  sums_.length += length;
   sums_.energy_nj += Wide{drawn_mw_} * length.count();
   sums_.most_mw = std::max(sums_.most_mw, drawn_mw_);
   sums_.cap_mw = std::min(sums_.cap_mw, cap_mw_);
@@ -132,6 +134,13 @@ void PowerFigures::write(Summary& summary, bool is_stopped) const {
     summary.corridor_violations = its.violations;
   }
   if (its.most_mw == 0 && !is_capped) return;
+  if (budget_ == Budget::bandwidth) {
+    constexpr double kMilliwatts = 1e9;  // in all of the bandwidth
+    const auto length_us = static_cast<double>(std::max(its.length, kTick).count());
+    summary.links_used_mean = static_cast<double>(its.energy_nj) / length_us / kMilliwatts;
+    summary.links_used_max = static_cast<double>(its.most_mw) / kMilliwatts;
+    return;
+  }
   summary.energy_j = static_cast<double>(its.energy_nj) / 1e9;
   summary.max_power_w = static_cast<double>(its.most_mw) / 1e3;
   if (!is_capped) return;

@@ -77,6 +77,7 @@ class PowerFigures {
 
  private:
   struct Sums {
+    Duration length{};
     Wide energy_nj = 0;  // milliwatts times microseconds
     std::int64_t most_mw = 0, cap_mw = State::kNoBudget;
     Duration above{}, outside{};
@@ -95,6 +96,7 @@ class PowerFigures {
   Time since_{};
   std::int64_t drawn_mw_ = 0, cap_mw_ = State::kNoBudget;
   bool is_held_ = false;
+  Budget budget_ = Budget::power;
 };
 
 }  // namespace ductile

@@ -22,6 +22,7 @@
 #include "simulation/look_ahead.hpp"
 #include "simulation/mpi_time.hpp"
 #include "simulation/transfers.hpp"
+#include "workload/link_need.hpp"
 
 namespace ductile {
 namespace {
@@ -103,6 +104,7 @@ class Agenda {
 };
 
 constexpr std::uint32_t kNoAnswer = ~0u;
+constexpr std::uint32_t kNoPhase = ~0u;
 
 // The truth about a running job that is not rigid, or that sends something over links.
 struct Run {
@@ -124,11 +126,12 @@ struct Run {
   // When it started, the last time:
   Work first_left = 0;
   Time first_limit = kNever;
-  std::uint32_t step = 0;         // next evolving step
-  bool denied = false;            // its last request was
-  std::uint32_t resizes = 0;      // orders so far, in all its lives
-  std::uint32_t measurement = 0;  // of MTCT, the one to come
-  std::int64_t told_mtct = 0;     // since the last resize
+  std::uint32_t step = 0;          // next evolving step
+  bool denied = false;             // its last request was
+  std::uint32_t resizes = 0;       // orders so far, in all its lives
+  std::uint32_t measurement = 0;   // of MTCT, the one to come
+  std::int64_t told_mtct = 0;      // since the last resize
+  std::uint32_t phase = kNoPhase;  // the last one that was told of
 
   Pace has_pace() const {
     constexpr std::uint64_t kParts = std::uint64_t{1} << 40;
@@ -337,6 +340,7 @@ class World {
   bool would_have_ended(JobId id) const;
   void measure_mtct(JobId id, Duration delay);
   void tell_mtct(JobId id);
+  void tell_phase(JobId id, std::size_t phase);
   void tell_power(JobId id);
   void order_resize(const Decision& decision);
   void answer_start(JobId id, const Answer& answer);
@@ -734,9 +738,10 @@ void World::happen() {
   }
 }
 
-// Where a job asks for nodes, waits to hear whether it is resized, or sends something else.
+// Where a job asks for nodes, waits to hear whether it is resized, sends something else, or begins
+// a phase of which is told.
 struct World::Halt {
-  enum class Kind : std::uint8_t { asks, point, sends };
+  enum class Kind : std::uint8_t { asks, point, sends, phase };
   Work left = 0;
   Kind kind = Kind::point;
 };
@@ -753,10 +758,14 @@ std::optional<World::Halt> World::next_halt(JobId id) const {
     const std::optional<Work> point = course.next_point(std::min(run.left, run.told - 1), run.size);
     if (point && (!next || *point > next->left)) next = {*point, Halt::Kind::point};
   }
-  if (!transfers_) return next;
   const Work sends_to = run.pause == kNever ? run.sends_to : std::max(run.sends_to, run.paused);
-  if (sends_to > 0 && sends_to < run.left && (!next || sends_to >= next->left)) {
+  if (transfers_ && sends_to > 0 && sends_to < run.left && (!next || sends_to >= next->left)) {
     next = {sends_to, Halt::Kind::sends};
+  }
+  if (settings_.tells_phases && adaptive(id)->phases.size() > 1) {
+    const bool is_new = run.phase == kNoPhase;
+    const Work left = is_new ? run.left : std::min(course.end_of_phase(run.phase), run.left);
+    if (left > 0 && (!next || left >= next->left)) next = {left, Halt::Kind::phase};
   }
   return next;
 }
@@ -771,6 +780,11 @@ void World::halt(JobId id) {
   if (here.kind == Halt::Kind::sends) {
     advance(id);
     note_transfers(id);
+    plan(id);
+    return;
+  }
+  if (here.kind == Halt::Kind::phase) {
+    tell_phase(id, course.phase_at(here.left));
     plan(id);
     return;
   }
@@ -878,6 +892,7 @@ void World::begin(JobId id) {
       run.step = 0;
       run.denied = false;
       run.told = course_of(id).total();
+      run.phase = kNoPhase;
     }
     run.at = now_;
     run.first_left = run.left;
@@ -929,6 +944,15 @@ void World::tell_mtct(JobId id) {
     tell(event::Believed{id, 0, static_cast<double>(value) / 1e6, 0});
   }
   if (settings_.mtct.changes(more)) measure_mtct(id, settings_.mtct.period);
+}
+
+void World::tell_phase(JobId id, std::size_t phase) {
+  const AdaptiveJob& more = *adaptive(id);
+  run_of(id).phase = static_cast<std::uint32_t>(phase);
+  const Phase& its = more.phases[phase];
+  const bool is_of_links = settings_.rules.budget == Budget::bandwidth;
+  const double watts = is_of_links ? link_watts(workload_, more, its) : 0;
+  tell(event::Believed{id, watts, 0, 0, its.model(more.size.min)});
 }
 
 void World::tell_power(JobId id) {
@@ -1487,6 +1511,10 @@ void World::end(JobId id, EndState state, bool requeue) {
     if (core_.job(id).status == Status::running) counts_.last_end = now_;
   }
   tell(event::Ended{id, state, requeue});
+  if (requeue && adaptive(id) && run_of(id).phase != kNoPhase) {  // it begins anew
+    const AdaptiveSpec& whole = adaptive(id)->believed;
+    tell(event::Believed{id, whole.watts_per_node, 0, 0, whole.speedup});
+  }
 }
 
 void World::book(const BookingOrder& order) {

@@ -118,6 +118,10 @@ struct SimulationSettings {
   std::vector<CorridorLine> corridor;  // by time
   /// To be longer outside of the corridor than this is a violation of it.
   Duration violation_grace = whole_seconds(30);
+  /// Tell of each phase of a job, when it begins, how it scales and what it takes of the budget of
+  /// bandwidth: from then on that is believed of what is left. Else what was believed of the whole
+  /// job is.
+  bool tells_phases = false;
   /// So long after a start it is known what a job draws, if that is not what was believed.
   Duration power_delay = whole_seconds(10);
   MtctMeasurement mtct{};              // for policies that want it

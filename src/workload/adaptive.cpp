@@ -630,7 +630,6 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
 }
 
 std::string say_in_words(AdaptiveJob& job) {
-  constexpr double kShortestSeconds = 1e-6;  // a table has no shorter time
   for (const EvolvingStep& step : job.steps) {
     if (!step.wanted.rows().empty() || step.iterations > 0) {
       return "evolving requests that depend on iterations and on the size at that time";
@@ -648,13 +647,7 @@ std::string say_in_words(AdaptiveJob& job) {
   if (!after.empty()) job.cost.fixed_s += after.front();
   job.costs = {};
   for (Phase& phase : job.phases) {
-    std::vector<TimeAt> times;
-    Nodes size = job.size.min;
-    for (const double time_s : phase.times_s.rows()) {
-      times.push_back({size++, std::max(time_s, kShortestSeconds)});
-    }
-    if (times.empty()) continue;
-    phase.speedup = {.kind = Speedup::Kind::table, .times = SharedList(std::move(times))};
+    phase.speedup = phase.model(job.size.min);
     phase.times_s = {};
   }
   return "";

@@ -31,7 +31,6 @@ constexpr double kMostNumber = 1e30;
 constexpr Nodes kMostSizes = 65'536;                // of one job
 constexpr std::uint64_t kMostRequests = 1'000'000;  // evolving requests of one job
 constexpr std::uint64_t kMostFollowed = 10'000;     // iterations of a phase, part by part
-constexpr double kShortestSeconds = 1e-6;           // a model's times are above zero
 constexpr std::size_t kMostNamed = 8;               // tasks in a remark
 
 // One phase of a job: its iterations, and how long one takes at each size.
@@ -78,7 +77,6 @@ class JobsReader {
   void walltime(const JsonAt& json, WorkloadJob& job);
   std::vector<Timed> timed(const ElastisimModel& model, ElastisimShape& shape, SizeRange sizes,
                            JobType type);
-  static Speedup table(const std::vector<double>& time_s, Nodes first);
   static void phases(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
                      AdaptiveJob& more);
   void requests(const std::vector<Timed>& timed, ElastisimShape& shape, AdaptiveJob& more);
@@ -379,7 +377,7 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint
     input_.study.jobs.push_back(std::move(its));
   }
   if (has_row) {
-    more.speedup = more.believed.speedup = table(whole_s, sizes.min);
+    more.speedup = more.believed.speedup = measured_speedup(whole_s, sizes.min);
     job.adaptive = static_cast<std::uint32_t>(input_.workload.adaptive.size());
     input_.workload.adaptive.push_back(std::move(more));
   }
@@ -515,15 +513,6 @@ std::vector<Timed> JobsReader::timed(const ElastisimModel& model, ElastisimShape
   if (model.on_init) add(*model.on_init, true);
   for (const ElastisimPhase& phase : model.phases) add(phase, false);
   return all;
-}
-
-// Times by size, from the first one on.
-Speedup JobsReader::table(const std::vector<double>& time_s, Nodes first) {
-  std::vector<TimeAt> times;
-  for (std::size_t i = 0; i < time_s.size(); ++i) {
-    times.push_back({first + static_cast<Nodes>(i), std::max(time_s[i], kShortestSeconds)});
-  }
-  return {.kind = Speedup::Kind::table, .times = SharedList(std::move(times))};
 }
 
 // ElastiSim's scheduling points are at the start of iterations but the first, ours at the end.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace ductile {
 namespace {
@@ -12,6 +13,17 @@ double at(std::span<const double> rows, Nodes first, Nodes place) {
 }
 
 }  // namespace
+
+Speedup measured_speedup(std::span<const double> times_s, Nodes first) {
+  constexpr double kShortest = 1e-6;
+  std::vector<TimeAt> times;
+  for (const double time_s : times_s) times.push_back({first++, std::max(time_s, kShortest)});
+  return {.kind = Speedup::Kind::table, .times = SharedList(std::move(times))};
+}
+
+Speedup Phase::model(Nodes least) const {
+  return times_s.rows().empty() ? speedup : measured_speedup(times_s.rows(), least);
+}
 
 Duration AdaptiveJob::resize_cost(Nodes from, Nodes to, Nodes replaced) const {
   if (from == to && replaced == 0) return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,10 @@ struct ResizeCosts {
   bool operator==(const ResizeCosts&) const = default;
 };
 
+/// As a model: times in seconds by size, from `first` on. A model has none below a microsecond, so
+/// shorter ones are that.
+Speedup measured_speedup(std::span<const double> times_s, Nodes first);
+
 /// A part of what a job does, from the end of the one before it: equal iterations of the same kind.
 struct Phase {
   double until = 1;               // share of the job's work done at its end, 0 .. 1
@@ -70,6 +75,9 @@ struct Phase {
   SharedList<double> times_s = {};
   /// What an iteration sends over links that are shared, by size as well; empty: nothing.
   SharedList<Stretches> stretches = {};
+
+  /// How its time depends on the size of a job that has `least` nodes at least.
+  Speedup model(Nodes least) const;
 
   bool operator==(const Phase&) const = default;
 };

@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
+import time
 
 from conftest import RIGID_1000
 
@@ -155,3 +158,35 @@ def test_what_sbatch_says_is_read(ductile, tmp_path):
     (tmp_path / "sbatch").write_text("#!/bin/sh\necho no such partition >&2; exit 1\n")
     done = ductile.run(*words, env={**os.environ, "PATH": path})
     assert done.returncode == 1 and "job 1: sbatch: no such partition; 0 of 3 jobs were submitted" in done.stderr
+
+
+def test_ctrl_c_is_not_for_sbatch(ductile, tmp_path):
+    """A job that is being submitted when the user stops is submitted, and counted."""
+    log = write(tmp_path)
+    fakes = {"sinfo": "echo 'q*|4'", "squeue": "echo '1|RUNNING|100|100|N/A|2'",
+             "sbatch": f"touch {tmp_path}/begun; sleep 1; echo x >> {tmp_path}/calls; echo 1"}
+    for name, text in fakes.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    words = [ductile.program, "workload", "play", log, "--adaptive", "none", "--by", "sbatch"]
+    with subprocess.Popen(words, env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, text=True,
+                          stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as player:
+        try:
+            while not (tmp_path / "begun").exists() and player.poll() is None:
+                time.sleep(0.01)
+            os.killpg(player.pid, signal.SIGINT)  # as a terminal does
+            said = player.communicate(timeout=60)[1]
+        finally:
+            player.kill()
+    assert player.returncode == 1
+    assert "stopped; 1 of 3 jobs were submitted, and 1 of them have not ended" in said
+    assert (tmp_path / "calls").read_text() == "x\n"
+
+
+def test_a_program_that_no_command_can_hold_is_refused_before_anything_is_submitted(ductile, tmp_path):
+    nodes = 40_000
+    (tmp_path / "log.swf").write_text(f"; MaxNodes: {nodes}\n; MaxProcs: {nodes}\n"
+                                      f"1 0 -1 2000000 {nodes} -1 -1 {nodes} 3000000 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    (tmp_path / "log.adaptive").write_text(f"ductile-adaptive 1\ncores_per_node 1\njob 1 type=moldable size=1..{nodes} model=amdahl:0.5\n")
+    said = refused(ductile, tmp_path / "log.swf", "--by", "sbatch")
+    assert "job 1: has too many sizes to tell its program the time of each" in said and "--command" in said
