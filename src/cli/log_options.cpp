@@ -36,7 +36,7 @@ void refuse_options_of_logs(const CLI::App& command, const std::string& source,
                             const std::string& log) {
   for (const char* const option :
        {"--size", "--min-runtime", "--never-started", "--clip", "--partition", "--status",
-        "--max-size", "--partitions-from", "--memory-from", "--skip", "--user", "--group",
+        "--max-size", "--partitions-from", "--qos-from", "--memory-from", "--skip", "--user", "--group",
         "--min-size", "--runtime", "--from", "--until", "--last", "--dependencies", "--feedback"}) {
     refuse_option_of_logs(command, option, source, log);
   }
@@ -99,7 +99,7 @@ void need_jobs(const Workload& workload, const std::string& path, const SwfRules
     option(skipped.too_large > 0, "--clip");
     option(skipped.other_status > 0, "--status");
     option(skipped.above_max_size > 0, "--max-size");
-    option(skipped.too_long + skipped.nowhere > 0, "--platform");
+    option(skipped.not_allowed + skipped.nowhere > 0, "--platform");
   }
   const std::string why = left_out.empty() ? "" : fmt::format(": {}", fmt::join(left_out, ", "));
   throw InputError({.file = path}, "has no job" + why,

@@ -823,8 +823,9 @@ void take_platform(SimulateOptions& options) {
   if (options.platform.empty()) {
     const char* const needs = rules.partitions_from != SwfRules::PartitionsFrom::none
                                   ? "--partitions-from"
-                              : rules.uses_memory ? "--memory-from"
-                                                  : nullptr;
+                              : rules.qos_from != SwfRules::PartitionsFrom::none ? "--qos-from"
+                              : rules.uses_memory                                ? "--memory-from"
+                                                                                 : nullptr;
     if (!needs) return;
     throw InputError({.field = needs}, "says where jobs of a log may run on a platform",
                      "give --platform FILE");
@@ -866,6 +867,10 @@ void take_platform(SimulateOptions& options) {
   if (rules.partitions_from != SwfRules::PartitionsFrom::none &&
       file->platform.partitions.empty()) {
     throw InputError({.field = "--partitions-from"}, options.platform + " has no partitions",
+                     "write them there, with the numbers that the log has");
+  }
+  if (rules.qos_from != SwfRules::PartitionsFrom::none && file->platform.qos.empty()) {
+    throw InputError({.field = "--qos-from"}, options.platform + " has no [[qos]]",
                      "write them there, with the numbers that the log has");
   }
   rules.platform = std::move(file);
@@ -1097,6 +1102,18 @@ void add_platform_options(CLI::App& command, SimulateOptions& options) {
           },
           "which number of a line of the log is that of a partition of --platform: that of its "
           "queue (field 15) or of its partition (field 16) [none]")
+      ->check(CLI::IsMember({"none", "queue", "partition"}));
+  command
+      .add_option_function<std::string>(
+          "--qos-from",
+          [&rules](const std::string& word) {
+            using From = SwfRules::PartitionsFrom;
+            rules.qos_from = word == "queue"       ? From::queue
+                             : word == "partition" ? From::partition
+                                                   : From::none;
+          },
+          "which number of a line of the log is that of a quality of service of --platform: that "
+          "of its queue (field 15) or of its partition (field 16) [none]")
       ->check(CLI::IsMember({"none", "queue", "partition"}));
   command
       .add_option_function<std::string>(

@@ -38,7 +38,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 43> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 48> kOfSlurm{{
     {"--min-nodes-invasic", true},  // paper 003
     {"--max-nodes-invasic", true},
     {"--node-constraints", true},
@@ -62,6 +62,11 @@ constexpr std::array<std::pair<std::string_view, bool>, 43> kOfSlurm{{
     {"-c", true},
     {"--cpus-per-task", true},
     {"--mem", true},
+    {"--mem-per-cpu", true},
+    {"-C", true},
+    {"--constraint", true},
+    {"-q", true},
+    {"--qos", true},
     {"-p", true},
     {"--partition", true},
     {"--gres", true},
@@ -126,6 +131,12 @@ void add_options(CLI::App& command, WrittenJob& w) {
   add("--mem", w.memory,
       "memory that it may have on each node: megabytes, or with K, M, G or T; what `serve` says if "
       "not given");
+  add("--mem-per-cpu", w.memory_per_core,
+      "instead of --mem, of each core that it has of a node: those that it asks for, or those of "
+      "the "
+      "node with the fewest");
+  add("-C,--constraint", w.features, "what each of its nodes is, all of these features: ib,avx512");
+  add("-q,--qos", w.qos, "quality of service, for the order multifactor");
   add("-p,--partition", w.partition, "any of these partitions: A,B; the first one if not given");
   add("--gres", w.things, "what each of its nodes has: gpu:2,fpga");
   add("-w,--nodelist", w.only, "only on these nodes: 0-3,7");
@@ -296,6 +307,11 @@ Submission submission_of(const WrittenJob& w, const std::vector<std::string>& wo
   s.tasks_per_node = w.tasks_per_node;
   s.cores_per_process = w.cores_per_process;
   if (!w.memory.empty()) s.memory = parse_memory(w.memory);
+  if (!w.memory_per_core.empty()) {
+    s.memory_per_core = parse_memory(w.memory_per_core);
+  }
+  s.features = w.features;
+  s.qos = w.qos;
   s.partition = w.partition;
   s.things = w.things;
   s.only = w.only;

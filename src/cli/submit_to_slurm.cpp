@@ -135,6 +135,9 @@ std::vector<std::string> sbatch_words(const Submission& job, const WrittenJob& w
   number("--ntasks-per-node", job.tasks_per_node);
   number("--cpus-per-task", job.cores_per_process);
   add("--mem", written.memory);
+  add("--mem-per-cpu", written.memory_per_core);
+  add("--constraint", written.features);
+  add("--qos", written.qos);
   add("--gres", written.things);
   add("--nodelist", written.only);
   add("--exclude", written.never);

@@ -201,7 +201,7 @@ std::string skipped_text(const Skipped& skipped, const char* what) {
       {skipped.too_large, "larger than the machine"},
       {skipped.other_status, "of another status"},
       {skipped.above_max_size, "larger than --max-size"},
-      {skipped.too_long, "longer than their partition allows"},
+      {skipped.not_allowed, "longer or larger than their partition allows, or not of its users"},
       {skipped.nowhere, "asking for what no node of their partition has"},
   }};
   std::string text = fmt::format("{} {} skipped: ", skipped.total(), what);

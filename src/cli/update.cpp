@@ -22,7 +22,8 @@ struct UpdateOptions {
   LiveOptions live{};
   std::string job{};
   std::optional<std::string> nodes{}, time{}, name{}, dependency{}, begin{};
-  std::optional<std::string> partition{}, memory{}, things{}, only{}, never{}, reservation{};
+  std::optional<std::string> partition{}, memory{}, things{}, only{}, never{}, reservation{},
+      features{}, qos{};
   std::optional<std::string> watts{};
   std::optional<Nodes> min{}, max{};
   std::optional<std::int32_t> priority{};
@@ -48,6 +49,8 @@ Json changes(const UpdateOptions& options) {
   if (options.things) set["gres"] = *options.things;
   if (options.only) set["nodelist"] = *options.only;
   if (options.never) set["exclude"] = *options.never;
+  if (options.features) set["features"] = *options.features;
+  if (options.qos) set["qos"] = *options.qos;
   if (options.reservation) set["reservation"] = *options.reservation;
   if (options.watts) {
     const WattRange watts = options.watts->empty() ? WattRange{} : parse_watts(*options.watts);
@@ -99,6 +102,9 @@ void add_update_command(CLI::App& app) {
   command->add_option("-w,--nodelist", options->only, "only on these nodes; any if it is empty");
   command->add_option("-x,--exclude", options->never,
                       "on none of these nodes; none if it is empty");
+  command->add_option("-C,--constraint", options->features,
+                      "what each of its nodes is, all of these features; any if it is empty");
+  command->add_option("-q,--qos", options->qos, "quality of service; none if it is empty");
   command->add_option("--reservation", options->reservation,
                       "on the nodes of this reservation, while it lasts; of none if it is empty");
   command->add_option("--watts", options->watts,

@@ -24,7 +24,9 @@ struct WrittenJob {
   std::uint32_t tasks_per_node = 0;
   std::uint32_t cores_per_process = 0;
   std::string memory{};
+  std::string memory_per_core{};
   std::string partition{}, things{}, only{}, never{}, reservation{};
+  std::string features{}, qos{};
   std::int32_t priority = 0;
   std::string account{};
   std::string model{}, sizes{}, constraint{};

@@ -360,6 +360,7 @@ class Controller {
   bool waits_for(std::uint64_t number, const std::vector<Dependency>& dependencies) const;
   JobSpec spec_within_limits(const Submission& what) const;
   JobSpec spec_of_user(Submission& what) const;
+  void note_user(Submission& what, std::uint32_t user) const;
   std::string partition_of(const Submission& what) const;
   std::shared_ptr<const Where> where_within(const Submission& what) const;
   const Where& where_of_job(JobId id) const;

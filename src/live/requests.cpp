@@ -570,8 +570,17 @@ const Where& Controller::where_of_job(JobId id) const {
   return core_.state().lanes[index(core_.job(id).spec.lane)].where;
 }
 
+/// Whose it is, where some partitions are not for everybody.
+void Controller::note_user(Submission& what, std::uint32_t user) const {
+  const Platform platform = machine();
+  const auto is_for_some = [](const Partition& its) { return !its.users.empty(); };
+  what.user.reset();
+  if (std::ranges::any_of(platform.partitions, is_for_some)) what.user = user;
+}
+
 /// What the core is to be told of it, if a user may have that.
 JobSpec Controller::spec_of_user(Submission& what) const {
+  count_memory_by_node(what, machine());
   set_defaults(what, settings_, booking_of(what));
   const JobSpec spec = spec_within_limits(what);
   const UserLimits limits = user_limits();
@@ -652,6 +661,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     what.is_stand_in = false;
     check_priority(client, what.priority, {});
     attach(what, user);
+    note_user(what, user);
     spec_of_user(what);
     check_time(what);
     check_lists(what, user, nullptr);
@@ -1808,10 +1818,10 @@ Json Controller::on_migrate(const Client& client, const Json& request) {
 
 /// Another submission under the same number: all tasks of an array have one.
 std::string Controller::on_update(Client& client, const Json& request) {
-  constexpr std::array<std::string_view, 16> kFields{
-      "name",       "nodes",       "min",       "max",        "time_us", "priority",
-      "dependency", "begin_us",    "partition", "memory",     "gres",    "nodelist",
-      "exclude",    "reservation", "watts",     "least_watts"};
+  constexpr std::array<std::string_view, 18> kFields{
+      "name",       "nodes",       "min",       "max",         "time_us",  "priority",
+      "dependency", "begin_us",    "partition", "memory",      "gres",     "nodelist",
+      "exclude",    "reservation", "watts",     "least_watts", "features", "qos"};
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
   const Json set = request.value("set", Json());
   if (!set.is_object() || set.empty()) throw InputError("nothing is to be changed", "");
@@ -1841,6 +1851,7 @@ std::string Controller::on_update(Client& client, const Json& request) {
     if (is_operator(client) && client.peer.user != owner) what.given_priority = what.priority;
   }
   if (set.contains("reservation") || what.booking == BookingId::none) attach(what, owner);
+  note_user(what, owner);
   const JobSpec spec = spec_of_user(what);
   const std::shared_ptr<const Where> where = where_within(what);
   if (where && *where != where_of_job(jobs.front())) check_lists(what, owner, &batch);

@@ -189,7 +189,7 @@ std::uint32_t Submission::processes_on(std::uint32_t cores) const {
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 44);
+static_assert(members<Submission>() == 48);
 static_assert(members<ScriptSettings>() == 7);
 
 namespace {
@@ -259,6 +259,10 @@ Json to_json(const Submission& s) {
   if (!s.things.empty()) json["gres"] = s.things;
   if (!s.only.empty()) json["nodelist"] = s.only;
   if (!s.never.empty()) json["exclude"] = s.never;
+  if (!s.features.empty()) json["features"] = s.features;
+  if (!s.qos.empty()) json["qos"] = s.qos;
+  if (s.memory_per_core != 0) json["memory_per_core"] = s.memory_per_core;
+  if (s.user) json["user"] = *s.user;
   if (!s.reservation.empty()) json["reservation"] = s.reservation;
   json["priority"] = s.priority;
   if (s.given_priority) json["given_priority"] = *s.given_priority;
@@ -313,6 +317,18 @@ Submission submission_from_json(const Json& json) {
   s.never = in.text("exclude", kMaxWhere);
   for (const auto& [field, nodes] : {std::pair("nodelist", &s.only), {"exclude", &s.never}}) {
     if (!parse_node_set(*nodes)) fail(field, "it is no list of nodes", "write it like 0-3,7");
+  }
+  s.features = in.text("features", kMaxWhere);
+  s.qos = in.text("qos", kMaxWhere);
+  for (const auto& [field, word] : {std::pair("features", &s.features), {"qos", &s.qos}}) {
+    if (!is_printable(*word)) fail(field, "it is no name", "");
+  }
+  s.memory_per_core = in.number<std::uint64_t>("memory_per_core", 0, std::int64_t{1} << 60, 0);
+  if (s.memory_per_core != 0 && s.memory != 0) {
+    fail("memory_per_core", "memory is asked for by the node already", "leave --mem away");
+  }
+  if (json.contains("user")) {
+    s.user = in.number<std::uint32_t>("user", 0, std::numeric_limits<std::uint32_t>::max(), 0);
   }
   s.reservation = in.text("reservation");
   if (!s.reservation.empty() && !is_booking_name(s.reservation)) {
@@ -440,10 +456,25 @@ std::uint32_t cores_asked(const Submission& s) {
 /// Can it matter to it which nodes there are?
 bool asks_where(const Submission& s) {
   return s.memory != 0 || s.cores_per_process != 0 || !s.partition.empty() || !s.things.empty() ||
-         !s.only.empty() || !s.never.empty();
+         !s.only.empty() || !s.never.empty() || !s.features.empty() || !s.qos.empty() ||
+         s.memory_per_core != 0;
+}
+
+// How many a job may have there.
+Nodes most_nodes_of(const Where& where, const Platform& platform) {
+  return std::min(nodes_of(where, platform).count(), most_nodes(platform, where));
 }
 
 }  // namespace
+
+void count_memory_by_node(Submission& s, const Platform& platform) {
+  if (s.memory_per_core == 0) return;
+  const std::uint64_t each = std::exchange(s.memory_per_core, 0);
+  const std::uint32_t asked = cores_asked(s);
+  const std::uint32_t cores =
+      asked != 0 ? asked : fewest_cores(nodes_of(where_of(s, platform), platform), platform);
+  s.memory = each * cores;
+}
 
 JobSpec spec_of(const Submission& s, const Platform& platform) {
   JobSpec spec;
@@ -454,7 +485,7 @@ JobSpec spec_of(const Submission& s, const Platform& platform) {
   spec.size = exactly(s.nodes);
   const bool is_everywhere = platform.partitions.empty() && !asks_where(s);
   const Nodes most =
-      is_everywhere ? platform.nodes : nodes_of(where_of(s, platform), platform).count();
+      is_everywhere ? platform.nodes : most_nodes_of(where_of(s, platform), platform);
   if (s.type != JobType::rigid) {
     // Sizes that are not given: as small as it can be, and as large as the machine.
     spec.size = {s.min != 0 ? s.min : 1, s.max != 0 ? s.max : most};
@@ -487,8 +518,11 @@ Where where_of(const Submission& s, const Platform& platform) {
                          .cores = cores_asked(s),
                          .things = s.things,
                          .only = s.only,
-                         .never = s.never};
-  return where_of(asked, s.walltime, platform);
+                         .never = s.never,
+                         .features = s.features,
+                         .qos = s.qos};
+  const Asker who{.walltime = s.walltime, .nodes = std::max(s.nodes, s.min), .user = s.user};
+  return where_of(asked, who, platform);
 }
 
 AdaptiveSpec adaptive_spec_of(const Submission& submission) {

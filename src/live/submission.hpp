@@ -42,6 +42,10 @@ struct Submission {
   std::string partition{};              // any of these, "A,B"; empty: the first one
   std::string things{};                 // of each node, "gpu:2"
   std::string only{}, never{};          // nodes, "0-3,7"
+  std::string features{};               // of each node, all of these: "ib,avx512"
+  std::string qos{};                    // quality of service; empty: none
+  std::uint64_t memory_per_core = 0;    // bytes, instead of `memory`: of each core that it has
+  std::optional<std::uint32_t> user{};  // whose it is, where partitions are for some users only
   std::string reservation{};            // by its name; empty: none
   BookingId booking = BookingId::none;  // which one that was when the controller looked
   std::int32_t priority = 0;
@@ -108,6 +112,9 @@ Submission stand_in_for(const Submission& submission);
 
 /// What the core is told of it. Throws InputError if it can never run on this platform.
 JobSpec spec_of(const Submission& submission, const Platform& platform);
+/// Makes memory that is asked for by the core what that is on each node: of the cores that it asks
+/// for, or of those of the node with the fewest where it may run.
+void count_memory_by_node(Submission& submission, const Platform& platform);
 AdaptiveSpec adaptive_spec_of(const Submission& submission);
 /// Where it may run on this platform. Throws InputError.
 Where where_of(const Submission& submission, const Platform& platform);

@@ -83,6 +83,9 @@ TEST(Submission, IsTheSameAfterTheWire) {
   s.things = "gpu:2";
   s.only = "0-3";
   s.never = "7";
+  s.features = "ib,avx512";
+  s.qos = "urgent";
+  s.user = 1001;
   s.reservation = "course";
   s.booking = BookingId{7};
   const Json json = to_json(s);

@@ -44,6 +44,7 @@ struct NodeClass {
   Duration boot_time{};      // from `power_on` to usable
   std::uint32_t weight = 0;  // classes of less weight are taken first
   double off_w = 0;          // power of a node that is switched off
+  std::vector<std::string> features{};  // words that jobs can ask for: what its nodes are
 
   bool operator==(const NodeClass&) const = default;
 };
@@ -54,7 +55,17 @@ struct Partition {
   NodeSet nodes;
   Duration max_walltime{};     // 0: any
   std::uint32_t priority = 1;  // that it gives its jobs, in the order `multifactor`
+  Nodes max_nodes = 0;         // of a job; 0: any
+  /// Whose jobs may be in it, by number (`JobSpec::user`), ascending; empty: everybody's.
+  std::vector<std::uint32_t> users{};
   bool operator==(const Partition&) const = default;
+};
+
+/// A quality of service: what jobs name to have another priority, in the order `multifactor`.
+struct Qos {
+  std::string name;
+  std::uint32_t priority = 0;
+  bool operator==(const Qos&) const = default;
 };
 
 /// Above the highest one there is none.
@@ -85,6 +96,7 @@ struct Platform {
   std::vector<std::string> things{};  // their names; at most `Slice::kThings`
   double off_w = 0;                   // power of a node that is switched off
   std::uint32_t sockets_per_node = 1;
+  std::vector<Qos> qos{};
   std::vector<Switch> switches{};  // a tree (model/switch_tree.hpp); none: nothing is known of them
 
   bool operator==(const Platform&) const = default;
@@ -119,9 +131,24 @@ struct Where {
   NodeSet never;                 // and on none of these
   /// On what is booked, while it is. One that is over asks for nothing.
   BookingId booking = BookingId::none;
+  /// The priority of its quality of service, in 65,535ths of the highest one.
+  std::uint16_t qos = 0;
 
   bool has_list() const { return !only.empty() || !never.empty(); }
   bool operator==(const Where&) const = default;
 };
+
+/// The most nodes that a job may have in the partition of these that allows most.
+inline Nodes most_nodes(const Platform& platform, const Where& where) {
+  constexpr Nodes kAny = std::numeric_limits<Nodes>::max();
+  if (platform.partitions.empty()) return kAny;
+  const std::uint64_t asked = where.partitions == 0 ? 1 : where.partitions;
+  Nodes most = 0;
+  for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
+    const Nodes its = platform.partitions[i].max_nodes;
+    if ((asked >> i & 1) != 0) most = std::max(most, its == 0 ? kAny : its);
+  }
+  return most;
+}
 
 }  // namespace ductile

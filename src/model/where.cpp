@@ -32,22 +32,84 @@ std::uint64_t named_partitions(std::string_view text, const Platform& platform, 
   return bits;
 }
 
-/// Those of them in which a job may run so long.
-std::uint64_t that_allow(Duration walltime, std::uint64_t partitions, const Platform& platform,
+/// Those of them that allow such a job.
+std::uint64_t that_allow(const Asker& who, std::uint64_t partitions, const Platform& platform,
                          const AskedAs& as) {
   std::uint64_t bits = 0;
-  Duration most{};
+  Duration longest{};
+  Nodes largest = 0;
+  bool is_for_user = false;  // any
   for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
     if ((partitions >> i & 1) == 0) continue;
-    const Duration limit = platform.partitions[i].max_walltime;
-    most = std::max(most, limit);
-    if (limit == Duration{} || walltime <= limit) bits |= std::uint64_t{1} << i;
+    const Partition& its = platform.partitions[i];
+    if (allows(its, who)) bits |= std::uint64_t{1} << i;
+    if (!allows(its, {.user = who.user})) continue;
+    is_for_user = true;
+    const bool any_time = its.max_walltime == Duration{}, any_size = its.max_nodes == 0;
+    longest = any_time ? Duration::max() : std::max(longest, its.max_walltime);
+    largest = any_size ? ~Nodes{0} : std::max(largest, its.max_nodes);
   }
   if (bits != 0 || partitions == 0) return bits;
-  throw InputError(as.place(as.walltime),
-                   seconds_text(walltime) + " s are more than the " + seconds_text(most) +
-                       " s that are allowed in " + partition_names(partitions, platform),
+  const std::string names = partition_names(partitions, platform);
+  if (!is_for_user) {
+    throw InputError(as.place(as.partitions),
+                     names + " is not for user " + std::to_string(who.user.value_or(0)),
+                     "ask for another partition");
+  }
+  if (who.nodes > largest) {
+    throw InputError(as.place(as.nodes),
+                     std::to_string(who.nodes) + " nodes are more than the " +
+                         std::to_string(largest) + " that a job may have in " + names,
+                     "ask for fewer, or for another partition");
+  }
+  if (who.walltime > longest) {
+    throw InputError(as.place(as.walltime),
+                     seconds_text(who.walltime) + " s are more than the " + seconds_text(longest) +
+                         " s that are allowed in " + names,
+                     "ask for less, or for another partition");
+  }
+  throw InputError(as.place(as.partitions),
+                   "none of " + names + " allows so many nodes for so long",
                    "ask for less, or for another partition");
+}
+
+/// The classes that have all of these features, as nodes; all nodes if none is asked for.
+NodeSet nodes_with_features(std::string_view asked, const Platform& platform, const AskedAs& as) {
+  const Place place = as.place(as.features);
+  NodeSet nodes = nodes_with({}, platform);
+  for (std::string_view rest = asked; !rest.empty();) {
+    const std::string_view feature = next_part(rest, ',');
+    NodeSet its;
+    for (const NodeClass& each : platform.classes) {
+      if (std::ranges::find(each.features, feature) != each.features.end()) its.insert(each.nodes);
+    }
+    if (its.empty()) {
+      throw InputError(place, "no node has the feature '" + printable(feature) + "'",
+                       "name features of classes, with ',' between them");
+    }
+    nodes = intersection(nodes, its);
+  }
+  if (nodes.empty()) {
+    throw InputError(place, "no node has all of " + printable(asked), "ask for fewer features");
+  }
+  return nodes;
+}
+
+/// In 65,535ths of the highest one.
+std::uint16_t qos_of(std::string_view name, const Platform& platform, const AskedAs& as) {
+  if (name.empty()) return 0;
+  const auto at = std::ranges::find(platform.qos, name, &Qos::name);
+  if (at == platform.qos.end()) {
+    std::vector<std::string> names;
+    for (const Qos& each : platform.qos) names.push_back(each.name);
+    throw InputError(
+        as.place(as.qos), "there is no QOS '" + printable(name) + "'",
+        names.empty() ? "leave it away: there are none" : "use one of " + listed(names));
+  }
+  constexpr std::uint64_t kWhole = 65'535;
+  std::uint64_t highest = 1;
+  for (const Qos& each : platform.qos) highest = std::max<std::uint64_t>(highest, each.priority);
+  return static_cast<std::uint16_t>(kWhole * at->priority / highest);
 }
 
 /// As much as the next class has that has so much; 0 if all have it; nothing if none has.
@@ -122,6 +184,23 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
   return each;
 }
 
+/// The same with the memory of all cores that it has of a node: those that it asks for, or those of
+/// the node with the fewest.
+AskedWhere by_node(AskedWhere asked, std::uint64_t partitions, const Platform& platform,
+                   const AskedAs& as) {
+  if (asked.memory_per_core_mb == 0) return asked;
+  if (asked.memory_mb != 0) {
+    throw InputError(as.place(as.memory_per_core), "memory is asked for by the node already",
+                     std::string("leave ") + as.memory + " away");
+  }
+  const std::uint64_t cores =
+      asked.cores != 0 ? asked.cores
+                       : fewest_cores(nodes_of({.partitions = partitions}, platform), platform);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // more than any node has
+  asked.memory_mb = std::min(asked.memory_per_core_mb, kMost) * cores;
+  return asked;
+}
+
 /// What is asked of each node.
 std::string asked_text(const AskedWhere& asked) {
   std::vector<std::string> words;
@@ -171,17 +250,35 @@ NodeSet parse_named_nodes(std::string_view text, const Place& place) {
                    "write their numbers like 0-3,7");
 }
 
-Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform,
+bool allows(const Partition& partition, const Asker& who) {
+  const bool is_for_user = partition.users.empty() || !who.user ||
+                           std::ranges::binary_search(partition.users, *who.user);
+  return is_for_user &&
+         (partition.max_walltime == Duration{} || who.walltime <= partition.max_walltime) &&
+         (partition.max_nodes == 0 || who.nodes <= partition.max_nodes);
+}
+
+Where where_of(const AskedWhere& asked_by_core, const Asker& who, const Platform& platform,
                const AskedAs& as) {
   Where where;
-  where.partitions = named_partitions(asked.partitions, platform, as);
+  where.partitions = named_partitions(asked_by_core.partitions, platform, as);
   // Who names none asks for the first one.
   if (where.partitions == 0 && !platform.partitions.empty()) where.partitions = 1;
-  where.partitions = that_allow(walltime, where.partitions, platform, as);
+  where.partitions = that_allow(who, where.partitions, platform, as);
   if (where.partitions == 1) where.partitions = 0;
+  const AskedWhere asked = by_node(asked_by_core, where.partitions, platform, as);
   where.each = each_of(asked, platform, as);
   where.only = named_nodes(asked.only, as.place(as.only), platform);
   where.never = named_nodes(asked.never, as.place(as.never), platform);
+  where.qos = qos_of(asked.qos, platform, as);
+  if (!asked.features.empty()) {
+    const NodeSet with = nodes_with_features(asked.features, platform, as);
+    where.only = where.only.empty() ? with : intersection(where.only, with);
+    if (where.only.empty()) {
+      throw InputError(as.place(as.features), "none of these nodes has " + asked.features,
+                       "name others");
+    }
+  }
   if (!where.only.empty()) {
     where.only.erase(where.never);
     where.never = {};

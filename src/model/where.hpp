@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,18 @@ struct AskedWhere {
   std::uint32_t cores = 0;      // of each node
   std::string things{};         // of each node, "gpu:2,fpga"
   std::string only{}, never{};  // nodes, "0-3,7"
+  std::string features{};       // of each node, all of these: "ib,avx512"
+  std::uint64_t memory_per_core_mb = 0;  // instead of `memory_mb`: of each core that it has there
+  std::string qos{};                     // the name of a quality of service; empty: none
 
   bool operator==(const AskedWhere&) const = default;
+};
+
+/// Who asks, for how much: partitions allow some of it.
+struct Asker {
+  Duration walltime{};
+  Nodes nodes = 0;                     // the most that it may ever have; 0: nobody looks
+  std::optional<std::uint32_t> user{};  // nothing: nobody looks
 };
 
 /// Where that was written, and what its parts are called there: for errors. As it is: options of
@@ -37,6 +48,10 @@ struct AskedAs {
   const char* things = "--gres";
   const char* only = "--nodelist";
   const char* never = "--exclude";
+  const char* features = "--constraint";
+  const char* memory_per_core = "--mem-per-cpu";
+  const char* qos = "--qos";
+  const char* nodes = "--nodes";
 
   Place place(const char* field = "") const { return {file, line, field}; }
 };
@@ -49,12 +64,16 @@ std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view
 /// "0-3,7", any numbers. Throws InputError with this place.
 NodeSet parse_named_nodes(std::string_view text, const Place& place);
 
-/// The same on this platform, for a job of this limit: partitions that allow less are left out.
+/// The same on this platform, for a job of this limit, size and user: partitions that do not allow
+/// that are left out.
 /// Two that mean the same nodes are mostly equal: what every node has counts as not asked, and
 /// memory, cores and things are as much as the next class has. Throws InputError with the field as
 /// it is called there, and with what there is.
-Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform,
+Where where_of(const AskedWhere& asked, const Asker& who, const Platform& platform,
                const AskedAs& as = {});
+
+/// Does the partition allow it?
+bool allows(const Partition& partition, const Asker& who);
 
 /// The nodes on which such a job may run.
 NodeSet nodes_of(const Where& where, const Platform& platform);

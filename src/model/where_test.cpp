@@ -27,7 +27,7 @@ Platform platform() {
 }
 
 Where where(const AskedWhere& asked, int walltime_s = 60) {
-  return where_of(asked, whole_seconds(walltime_s), platform());
+  return where_of(asked, {.walltime = whole_seconds(walltime_s)}, platform());
 }
 NodeSet there(const AskedWhere& asked, int walltime_s = 60) {
   return nodes_of(where(asked, walltime_s), platform());
@@ -45,7 +45,7 @@ TEST(Where, IsTheFirstPartitionIfNothingIsAsked) {
   EXPECT_EQ(where({}), Where{});
   EXPECT_EQ(where({.partitions = "batch"}), Where{});
   EXPECT_EQ(there({}), nodes("0-11"));
-  EXPECT_EQ(where_of({}, whole_seconds(1), {.nodes = 4}), Where{});
+  EXPECT_EQ(where_of({}, {.walltime = whole_seconds(1)}, {.nodes = 4}), Where{});
   EXPECT_EQ(nodes_of({}, {.nodes = 4}), nodes("0-3"));
 }
 
@@ -54,7 +54,8 @@ TEST(Where, IsInAnyOfThePartitionsThatAreNamed) {
   EXPECT_EQ(there({.partitions = "short,batch"}), nodes("0-11"));
   EXPECT_EQ(error_of({.partitions = "batch,none"}),
             "--partition: there is no partition 'none'; use one of batch, special, short");
-  EXPECT_THROW(where_of({.partitions = "batch"}, whole_seconds(1), {.nodes = 4}), InputError);
+  EXPECT_THROW(where_of({.partitions = "batch"}, {.walltime = whole_seconds(1)}, {.nodes = 4}),
+               InputError);
 }
 
 TEST(Where, LeavesOutPartitionsThatDoNotAllowItsLimit) {
@@ -83,7 +84,7 @@ TEST(Where, AsksForWhatNodesHave) {
             "no node of batch has all that is asked of each: 2000 MB, gpu:1; ask for less, or for "
             "another partition");
   // Of nodes of which nobody says how much they have, any amount can be asked: cgroups see to it.
-  EXPECT_EQ(where_of({.memory_mb = 5000}, whole_seconds(1), {.nodes = 4}), Where{});
+  EXPECT_EQ(where_of({.memory_mb = 5000}, {.walltime = whole_seconds(1)}, {.nodes = 4}), Where{});
 }
 
 TEST(Where, IsTheSameWhereTheSameNodesAreMeant) {
@@ -169,6 +170,91 @@ TEST(Where, NodesThatAreGoneStayOfTheirClass) {
   EXPECT_EQ(is.classes[0].nodes, nodes("0-4,10-11"));
   EXPECT_EQ(is.classes[1].nodes, nodes("5-9,12-13"));
   EXPECT_EQ(is.partitions[0].nodes, nodes("0-9"));
+}
+
+// Also of features, limits and qualities of service.
+Platform with_limits() {
+  Platform its = platform();
+  its.classes[1].features = {"ib", "avx512"};
+  its.classes[2].features = {"ib"};
+  its.partitions[1].max_nodes = 3;
+  its.partitions[2].users = {7, 9};
+  its.qos = {{"urgent", 400}, {"normal", 100}, {"scavenger", 0}};
+  return its;
+}
+
+std::string refusal(const AskedWhere& asked, const Asker& who) {
+  try {
+    where_of(asked, who, with_limits());
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Where, IsOnNodesThatHaveAllFeaturesThatAreAsked) {
+  const auto there = [](const AskedWhere& asked) {
+    return nodes_of(where_of(asked, {}, with_limits()), with_limits());
+  };
+  EXPECT_EQ(there({.partitions = "special", .features = "ib"}), nodes("8-13"));
+  EXPECT_EQ(there({.partitions = "special", .features = "avx512,ib"}), nodes("8-11"));
+  EXPECT_EQ(there({.features = "ib"}), nodes("8-11"));
+  EXPECT_EQ(there({.only = "3-9", .features = "ib"}), nodes("8-9"));
+  EXPECT_EQ(
+      refusal({.features = "ib,none"}, {}),
+      "--constraint: no node has the feature 'none'; name features of classes, with ',' between "
+      "them");
+  EXPECT_EQ(refusal({.only = "3-7", .features = "ib"}, {}),
+            "--constraint: none of these nodes has ib; name others");
+}
+
+TEST(Where, LeavesOutPartitionsThatDoNotAllowSoManyNodesOrTheUser) {
+  const auto partitions = [](const Asker& who) {
+    return where_of({.partitions = "special,short"}, who, with_limits()).partitions;
+  };
+  EXPECT_EQ(partitions({}), 0b110u);
+  EXPECT_EQ(partitions({.nodes = 3, .user = 9}), 0b110u);
+  EXPECT_EQ(partitions({.nodes = 4, .user = 9}), 0b100u);
+  EXPECT_EQ(partitions({.nodes = 3, .user = 8}), 0b010u);
+  EXPECT_EQ(
+      refusal({.partitions = "special"}, {.nodes = 4}),
+      "--nodes: 4 nodes are more than the 3 that a job may have in special; ask for fewer, or "
+      "for another partition");
+  EXPECT_EQ(refusal({.partitions = "short"}, {.user = 8}),
+            "--partition: short is not for user 8; ask for another partition");
+  EXPECT_EQ(refusal({.partitions = "short"}, {.walltime = whole_seconds(601), .user = 7}),
+            "--time: 601 s are more than the 600 s that are allowed in short; ask for less, or for "
+            "another partition");
+  EXPECT_EQ(
+      refusal({.partitions = "special,short"},
+              {.walltime = whole_seconds(601), .nodes = 4, .user = 7}),
+      "--partition: none of special,short allows so many nodes for so long; ask for less, or for "
+      "another partition");
+  EXPECT_EQ(most_nodes(with_limits(), {.partitions = 0b010}), 3u);
+  EXPECT_GT(most_nodes(with_limits(), {.partitions = 0b110}), 1000u);
+}
+
+TEST(Where, CountsMemoryByTheCoresOfANode) {
+  const auto memory = [](const AskedWhere& asked) {
+    return where_of(asked, {}, with_limits()).each.memory_mb;
+  };
+  // Nodes of `batch` have 8 cores at least, and 1000 or 4000 MB.
+  EXPECT_EQ(memory({.memory_per_core_mb = 125}), 0u);
+  EXPECT_EQ(memory({.memory_per_core_mb = 126}), 2000u);
+  EXPECT_EQ(memory({.cores = 1, .memory_per_core_mb = 1000}), 0u);
+  EXPECT_EQ(memory({.cores = 3, .memory_per_core_mb = 1000}), 4000u);
+  EXPECT_EQ(refusal({.memory_mb = 1, .memory_per_core_mb = 1}, {}),
+            "--mem-per-cpu: memory is asked for by the node already; leave --mem away");
+}
+
+TEST(Where, HasThePriorityOfItsQualityOfService) {
+  const auto qos = [](const char* name) { return where_of({.qos = name}, {}, with_limits()).qos; };
+  EXPECT_EQ(qos(""), 0);
+  EXPECT_EQ(qos("urgent"), 65'535);
+  EXPECT_EQ(qos("normal"), 65'535 / 4);
+  EXPECT_EQ(qos("scavenger"), 0);
+  EXPECT_EQ(refusal({.qos = "best"}, {}),
+            "--qos: there is no QOS 'best'; use one of urgent, normal, scavenger");
 }
 
 }  // namespace

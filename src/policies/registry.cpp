@@ -174,7 +174,8 @@ const std::vector<ParameterInfo>& common_parameters() {
                        choice_parameter("small_relative_to_time", kNoYesWords, "no",
                                         "in the order multifactor, size is nodes divided by the "
                                         "minutes asked for"),
-                       weight("partition", "the priority of its partition")};
+                       weight("partition", "the priority of its partition"),
+                       weight("qos", "the priority of its quality of service")};
   }();
   return table;
 }
@@ -268,6 +269,7 @@ void take_common(const std::string& name, const Parameters& parameters, Traits& 
                         .weight_fairshare = weight("fairshare"),
                         .weight_size = weight("size"),
                         .weight_partition = weight("partition"),
+                        .weight_qos = weight("qos"),
                         .max_age = seconds(parameters.number("max_age")),
                         .favor_small = is_yes("favor_small"),
                         .small_relative_to_time = is_yes("small_relative_to_time"),

@@ -52,7 +52,8 @@ std::optional<Nodes> nodes_for(const State& state, const Where& where) {
   std::vector<Lane> lanes = state.lanes;
   lanes.push_back({where, 1});
   const CellTable cells(state.platform, lanes, state.bookings);
-  return cells.count(cells.of(LaneId{static_cast<std::uint16_t>(last)}));
+  return std::min(cells.count(cells.of(LaneId{static_cast<std::uint16_t>(last)})),
+                  most_nodes(state.platform, where));
 }
 
 // Can it be made, or become this?

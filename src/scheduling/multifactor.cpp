@@ -34,9 +34,19 @@ double partition_factor(const Platform& platform, std::uint64_t partitions) {
   return highest == 0 ? 0 : static_cast<double>(most) / highest;
 }
 
+double qos_factor(const Where& where) {
+  constexpr double kWhole = 65'535;
+  return where.qos / kWhole;
+}
+
+LaneFactors lane_factors(const Platform& platform, const Where& where) {
+  return {partition_factor(platform, where.partitions), qos_factor(where)};
+}
+
 std::uint32_t priority(const Multifactor& rules, const PriorityFactors& factors) {
   const double sum = rules.weight_age * factors.age + rules.weight_fairshare * factors.fairshare +
-                     rules.weight_size * factors.size + rules.weight_partition * factors.partition;
+                     rules.weight_size * factors.size + rules.weight_partition * factors.partition +
+                     rules.weight_qos * factors.qos;
   constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
   return static_cast<std::uint32_t>(std::clamp(sum, 1.0, kMost));
 }

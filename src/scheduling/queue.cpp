@@ -196,12 +196,14 @@ double Queue::standing(std::uint32_t user, double of_others) const {
 
 double Queue::priority(const JobSpec& spec) const {
   const std::size_t lane = index(spec.lane);
+  const LaneFactors its = lane < ranking_.lanes.size() ? ranking_.lanes[lane] : LaneFactors{};
   return ductile::priority(
       ranking_.rules,
       {.age = age_factor(ranking_.rules, sorted_at_ - spec.submitted),
        .fairshare = standing(spec.user, 1),
        .size = size_factor(ranking_.rules, spec.preferred, ranking_.nodes, spec.walltime),
-       .partition = lane < ranking_.partitions.size() ? ranking_.partitions[lane] : 1});
+       .partition = its.partition,
+       .qos = its.qos});
 }
 
 Line Queue::line(const JobSpec& spec) const {
@@ -276,10 +278,10 @@ void Queue::set_reach(LaneId lane, ReachId reach) {
   reaches_[index(lane)] = reach;
 }
 
-void Queue::set_partition_factor(LaneId lane, double factor) {
-  auto& factors = ranking_.partitions;
-  if (factors.size() <= index(lane)) factors.resize(index(lane) + std::size_t{1}, 1);
-  factors[index(lane)] = factor;
+void Queue::set_factors(LaneId lane, const LaneFactors& factors) {
+  auto& all = ranking_.lanes;
+  if (all.size() <= index(lane)) all.resize(index(lane) + std::size_t{1});
+  all[index(lane)] = factors;
 }
 
 void Queue::set_reaches(std::vector<ReachId> of_lanes, const JobTable& jobs) {

@@ -304,8 +304,8 @@ class Queue {
   JobId submitted_from(JobId id) const { return JobId{waiting_.next(index(id))}; }
   /// The reach of a lane that has no jobs here. One that nothing is said of has that of its number.
   void set_reach(LaneId lane, ReachId reach);
-  /// The factor of the partition of a lane that has no jobs here.
-  void set_partition_factor(LaneId lane, double factor);
+  /// The factors of a lane that has no jobs here.
+  void set_factors(LaneId lane, const LaneFactors& factors);
   /// The reaches of all lanes.
   void set_reaches(std::vector<ReachId> of_lanes, const JobTable& jobs);
   /// Have all jobs reach 0?

@@ -474,13 +474,15 @@ Ranking random_ranking(Draws& draws) {
                    .weight_fairshare = weight(),
                    .weight_size = weight(),
                    .weight_partition = weight(),
+                   .weight_qos = weight(),
                    .max_age = whole_seconds(static_cast<std::int64_t>(draws.below(60))),
                    .favor_small = draws.chance(0.5),
                    .small_relative_to_time = draws.chance(0.5)},
                   25,
                   {}};
   for (int lane = 0; lane < 4; ++lane) {
-    ranking.partitions.push_back(static_cast<double>(draws.below(5)) / 4);
+    ranking.lanes.push_back(
+        {static_cast<double>(draws.below(5)) / 4, static_cast<double>(draws.below(5)) / 4});
   }
   return ranking;
 }
@@ -510,7 +512,8 @@ double naive_priority(const Ranking& ranking, const std::vector<Standing>& stand
   size = std::min(std::max(size, 0.0), 1.0);
   const double sum = rules.weight_age * age + rules.weight_fairshare * fairshare +
                      rules.weight_size * size +
-                     rules.weight_partition * ranking.partitions[index(spec.lane)];
+                     rules.weight_partition * ranking.lanes[index(spec.lane)].partition +
+                     rules.weight_qos * ranking.lanes[index(spec.lane)].qos;
   return std::max(std::floor(sum), 1.0);
 }
 
@@ -524,7 +527,7 @@ TEST(Queue, GoesByMultifactorPriorities) {
     Queue queue(QueueOrder::multifactor, {now, standings, JobId{}},
                 {ranking.rules, ranking.nodes, {}});
     for (std::uint16_t lane = 0; lane < 4; ++lane) {
-      queue.set_partition_factor(LaneId{lane}, ranking.partitions[lane]);
+      queue.set_factors(LaneId{lane}, ranking.lanes[lane]);
     }
     JobTable jobs;
     std::vector<JobId> waiting;

@@ -102,6 +102,13 @@ void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
   if (spec.least_watts_per_node > 0) out.word(kFrom).number(spec.least_watts_per_node);
 }
 
+// Between what follows and what older builds wrote.
+constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
+constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen = "chosen";
+constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
+constexpr std::string_view kBound = "bound", kPriorities = "priorities", kSwitches = "switches";
+constexpr std::string_view kFeatures = "features", kLimits = "limits", kQos = "qos";
+
 void write_traits(Writer& out, const Traits& traits) {
   out.word(traits.settings.empty() ? std::string_view("-") : std::string_view(traits.settings));
   out.number(traits.wakes).flag(traits.answers_requests);
@@ -118,6 +125,7 @@ void write_traits(Writer& out, const Traits& traits) {
     out.word(kMultifactor).number(how.weight_age).number(how.weight_fairshare);
     out.number(how.weight_size).number(how.weight_partition).duration(how.max_age);
     out.flag(how.favor_small).flag(how.small_relative_to_time).number(how.fairshare_dampening);
+    if (how.weight_qos > 0) out.word(kQos).number(how.weight_qos);
   }
 }
 
@@ -125,12 +133,6 @@ void write_platform(Writer& out, const Platform& platform) {
   out.number(platform.nodes).number(platform.cores_per_node);
   out.number(platform.idle_w).number(platform.busy_w).duration(platform.boot_time);
 }
-
-// Between what follows and what older builds wrote.
-constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
-constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen = "chosen";
-constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
-constexpr std::string_view kBound = "bound", kPriorities = "priorities", kSwitches = "switches";
 
 // What nodes draw that are off, if they do.
 void write_off(Writer& out, const Platform& platform) {
@@ -161,6 +163,30 @@ void write_switches(Writer& out, const Platform& platform) {
   });
 }
 
+// What nodes are, whom partitions are for, and qualities of service, where there is any of these.
+void write_features(Writer& out, const Platform& platform) {
+  const auto has = [](const NodeClass& its) { return !its.features.empty(); };
+  if (std::ranges::none_of(platform.classes, has)) return;
+  out.word(kFeatures).list(platform.classes, [](Writer& w, const NodeClass& its) {
+    w.list(its.features, [](Writer& each, const std::string& name) { each.word(name); });
+  });
+}
+
+void write_limits(Writer& out, const Platform& platform) {
+  const auto is_open = [](const Partition& its) { return its.max_nodes == 0 && its.users.empty(); };
+  if (std::ranges::all_of(platform.partitions, is_open)) return;
+  out.word(kLimits).list(platform.partitions, [](Writer& w, const Partition& its) {
+    w.number(its.max_nodes);
+    w.list(its.users, [](Writer& each, std::uint32_t user) { each.number(user); });
+  });
+}
+
+void write_qos(Writer& out, const Platform& platform) {
+  if (platform.qos.empty()) return;
+  out.word(kQos).list(platform.qos,
+                      [](Writer& w, const Qos& its) { w.word(its.name).number(its.priority); });
+}
+
 void write_classes(Writer& out, const Platform& platform) {
   if (platform.classes.empty() && platform.partitions.empty() && platform.things.empty()) return;
   out.word(kMore);
@@ -179,6 +205,7 @@ void write_where(Writer& out, const std::shared_ptr<const Where>& where) {
   out.word(kWhere).number(where->partitions).slice(where->each);
   out.nodes(where->only).nodes(where->never);
   if (where->booking != BookingId::none) out.id(where->booking);
+  if (where->qos > 0) out.word(kQos).number(where->qos);
 }
 
 void write_spread(Writer& out, const Spread& spread) {
@@ -276,6 +303,9 @@ struct EventWriter {
     write_sockets(out, e.platform);
     write_priorities(out, e.platform);
     write_switches(out, e.platform);
+    write_features(out, e.platform);
+    write_limits(out, e.platform);
+    write_qos(out, e.platform);
   }
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
@@ -435,6 +465,7 @@ Traits read_traits(Reader& in) {
     how.favor_small = in.flag("favor small");
     how.small_relative_to_time = in.flag("small relative to time");
     how.fairshare_dampening = in.real("dampening", 1, 1e9);
+    if (in.read_if(kQos)) how.weight_qos = in.number<std::uint32_t>("weight of QOS");
   }
   return traits;
 }
@@ -507,6 +538,43 @@ void read_switches(Reader& in, Platform& platform) {
   });
 }
 
+void read_features(Reader& in, Platform& platform) {
+  if (!in.read_if(kFeatures)) return;
+  using Names = std::vector<std::string>;
+  auto all = in.list<Names>("features", [](Reader& r) {
+    return r.list<std::string>("features of a class",
+                               [](Reader& each) { return std::string(each.word("feature").text); });
+  });
+  for (std::size_t i = 0; i < std::min(all.size(), platform.classes.size()); ++i) {
+    platform.classes[i].features = std::move(all[i]);
+  }
+}
+
+void read_limits(Reader& in, Platform& platform) {
+  if (!in.read_if(kLimits)) return;
+  const auto all = in.list<Partition>("limits", [](Reader& r) {
+    Partition its;
+    its.max_nodes = r.count("most nodes of a job");
+    its.users = r.list<std::uint32_t>(
+        "users of a partition", [](Reader& each) { return each.number<std::uint32_t>("user"); });
+    return its;
+  });
+  for (std::size_t i = 0; i < std::min(all.size(), platform.partitions.size()); ++i) {
+    platform.partitions[i].max_nodes = all[i].max_nodes;
+    platform.partitions[i].users = all[i].users;
+  }
+}
+
+void read_qos(Reader& in, Platform& platform) {
+  if (!in.read_if(kQos)) return;
+  platform.qos = in.list<Qos>("qualities of service", [](Reader& r) {
+    Qos its;
+    its.name = r.word("quality of service").text;
+    its.priority = r.number<std::uint32_t>("priority of a quality of service");
+    return its;
+  });
+}
+
 void read_classes(Reader& in, Platform& platform) {
   if (!in.read_if(kMore)) return;
   platform.classes = in.list<NodeClass>("classes", [](Reader& r) {
@@ -540,9 +608,10 @@ std::shared_ptr<const Where> read_where(Reader& in) {
   where.each = in.slice("what each node has");
   where.only = in.nodes("only nodes");
   where.never = in.nodes("never nodes");
-  if (!in.at_end() && !in.comes(kUses) && !in.comes(kBound)) {
+  if (!in.at_end() && !in.comes(kUses) && !in.comes(kBound) && !in.comes(kQos)) {
     where.booking = in.id<BookingId>("booking");
   }
+  if (in.read_if(kQos)) where.qos = in.number<std::uint16_t>("priority of its quality of service");
   return std::make_shared<const Where>(std::move(where));
 }
 
@@ -563,7 +632,7 @@ Capabilities read_capabilities(Reader& in) {
   can.power_control = in.flag("power control");
   const auto has_flag = [&] {
     return !in.at_end() && !in.comes(kMore) && !in.comes(kOff) && !in.comes(kSockets) &&
-           !in.comes(kSwitches);
+           !in.comes(kSwitches) && !in.comes(kQos);
   };
   can.moves = has_flag() && in.flag("moves");
   if (has_flag()) {
@@ -635,6 +704,9 @@ std::string to_record(const Platform& platform) {
   write_sockets(out, platform);
   write_priorities(out, platform);
   write_switches(out, platform);
+  write_features(out, platform);
+  write_limits(out, platform);
+  write_qos(out, platform);
   return out.take();
 }
 
@@ -735,6 +807,9 @@ Platform platform_from_record(std::string_view text) {
   read_sockets(in, platform);
   read_priorities(in, platform);
   read_switches(in, platform);
+  read_features(in, platform);
+  read_limits(in, platform);
+  read_qos(in, platform);
   in.finish();
   return platform;
 }
@@ -866,6 +941,9 @@ Event event_from_record(std::string_view text) {
         read_sockets(in, e.platform);
         read_priorities(in, e.platform);
         read_switches(in, e.platform);
+        read_features(in, e.platform);
+        read_limits(in, e.platform);
+        read_qos(in, e.platform);
         return e;
       }
       case 16:

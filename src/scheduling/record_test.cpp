@@ -160,11 +160,19 @@ struct Any {
                        real(0, 1e6),
                        duration(),
                        static_cast<std::uint32_t>(bits(32)),
-                       flag() ? 0 : real(0, 1e6)};
+                       flag() ? 0 : real(0, 1e6),
+                       list<std::string>([&] { return names[below(4)]; })};
     });
     platform.partitions = list<Partition>([&] {
-      return Partition{names[below(4)], nodes(), duration(),
-                       flag() ? 1 : static_cast<std::uint32_t>(bits(32))};
+      return Partition{names[below(4)],
+                       nodes(),
+                       duration(),
+                       flag() ? 1 : static_cast<std::uint32_t>(bits(32)),
+                       flag() ? 0 : static_cast<Nodes>(bits(20)),
+                       list<std::uint32_t>([&] { return static_cast<std::uint32_t>(bits(32)); })};
+    });
+    platform.qos = list<Qos>([&] {
+      return Qos{names[below(4)], static_cast<std::uint32_t>(bits(32))};
     });
     platform.things = list<std::string>([&] { return names[below(4)]; });
     platform.switches = list<Switch>([&] {
@@ -273,7 +281,7 @@ struct Any {
     if (flag()) traits.overdue = {real(0, 1e9), duration()};
     if (flag()) {
       const auto weight = [&] { return static_cast<std::uint32_t>(bits(32)); };
-      traits.multifactor = {weight(),   weight(), weight(), weight(),
+      traits.multifactor = {weight(),   weight(), weight(), weight(),    weight(),
                             duration(), flag(),   flag(),   real(1, 1e9)};
     }
     traits.start_size = of(StartSize::either);
@@ -959,11 +967,11 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"instant start", "resizes per job", "power control", "moves", "suspends",
                 "parts of nodes", "instant cores"},
                4);
-  check_fields(
-      kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact bandwidth",
-      {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals",
-       "reservations of a plan", "share model", "nodes off after", "contention", "placement", "budget"},
-      7);
+  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact bandwidth",
+               {"limit", "identities", "seed", "fairness", "claims take idle nodes",
+                "counted refusals", "reservations of a plan", "share model", "nodes off after",
+                "contention", "placement", "budget"},
+               7);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

@@ -247,7 +247,7 @@ static_assert(members<Facts>() == 38);
 static_assert(members<Traits>() == 10);
 static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
-static_assert(members<Multifactor>() == 8);
+static_assert(members<Multifactor>() == 9);
 static_assert(members<Needs>() == 4);
 static_assert(members<Job>() == 33);
 static_assert(members<JobSpec>() == 14);
@@ -271,13 +271,14 @@ static_assert(members<ComingCorridor>() == 3);
 static_assert(members<MoveOrder>() == 2);
 static_assert(members<StopOrder>() == 2);
 static_assert(members<Booking>() == 9);
-static_assert(members<Platform>() == 11);
-static_assert(members<NodeClass>() == 10);
-static_assert(members<Partition>() == 4);
+static_assert(members<Platform>() == 12);
+static_assert(members<NodeClass>() == 11);
+static_assert(members<Partition>() == 6);
+static_assert(members<Qos>() == 2);
 static_assert(members<Switch>() == 3);
 static_assert(members<Slice>() == 3);
 static_assert(members<Lane>() == 4);
-static_assert(members<Where>() == 5);
+static_assert(members<Where>() == 6);
 static_assert(members<Capabilities>() == 7);
 static_assert(members<Rules>() == 15);
 static_assert(members<Sorting>() == 3);
@@ -315,6 +316,7 @@ struct Table<NodeClass> {
       field<NodeClass, &NodeClass::boot_time>("boot_time", 4),
       field<NodeClass, &NodeClass::weight>("weight", 4),
       field<NodeClass, &NodeClass::off_w>("off_w", 7),
+      field<NodeClass, &NodeClass::features>("features", 11),
   };
 };
 
@@ -326,6 +328,18 @@ struct Table<Partition> {
       field<Partition, &Partition::nodes>("nodes", 4),
       field<Partition, &Partition::max_walltime>("max_walltime", 4),
       field<Partition, &Partition::priority>("priority", 10),
+      field<Partition, &Partition::max_nodes>("max_nodes", 11),
+      field<Partition, &Partition::users>("users", 11),
+  };
+};
+
+template <>
+struct Table<Qos> {
+  static constexpr std::string_view kKind = "qos";
+  static constexpr SnapshotVersion kSince = 11;
+  static constexpr std::array kFields{
+      field<Qos, &Qos::name>("name", 11),
+      field<Qos, &Qos::priority>("priority", 11),
   };
 };
 
@@ -351,6 +365,7 @@ struct Table<Lane> {
       field<Lane, &Lane::where, &Where::only>("only", 4),
       field<Lane, &Lane::where, &Where::never>("never", 4),
       field<Lane, &Lane::where, &Where::booking>("booking", 5),
+      field<Lane, &Lane::where, &Where::qos>("qos", 11),
   };
 };
 
@@ -395,8 +410,8 @@ constexpr Field<Facts> of_traits(std::string_view name, SnapshotVersion since = 
 }
 
 template <auto Path>
-constexpr Field<Facts> of_multifactor(std::string_view name) {
-  return of_traits<&Traits::multifactor, Path>(name, 10);
+constexpr Field<Facts> of_multifactor(std::string_view name, SnapshotVersion since = 10) {
+  return of_traits<&Traits::multifactor, Path>(name, since);
 }
 
 // What has no rows of its own.
@@ -422,6 +437,7 @@ struct Table<Facts> {
       of_multifactor<&Multifactor::favor_small>("favor_small"),
       of_multifactor<&Multifactor::small_relative_to_time>("small_relative_to_time"),
       of_multifactor<&Multifactor::fairshare_dampening>("fairshare_dampening"),
+      of_multifactor<&Multifactor::weight_qos>("weight_qos", 11),
       of_traits<&Traits::priority_period>("priority_period", 2),
       of_traits<&Traits::needs, &Needs::resizes_per_job>("needs_resizes_per_job", 2),
       of_traits<&Traits::needs, &Needs::power_control>("needs_power_control", 2),
@@ -886,7 +902,8 @@ class Loader {
         numbered(kind, rest, facts_.planned_delays) ||
         numbered(kind, rest, facts_.platform.classes) ||
         numbered(kind, rest, facts_.platform.partitions) ||
-        numbered(kind, rest, facts_.platform.switches) || lane(kind, rest);
+        numbered(kind, rest, facts_.platform.switches) ||
+        numbered(kind, rest, facts_.platform.qos) || lane(kind, rest);
     if (!known) fail("there is no such row", kNewer);
   }
 
@@ -1297,6 +1314,7 @@ SnapshotVersion save(const State& state, std::string& text) {
   for (std::size_t i = 0; i < state.platform.switches.size(); ++i) {
     rows.add(i, state.platform.switches[i]);
   }
+  for (std::size_t i = 0; i < state.platform.qos.size(); ++i) rows.add(i, state.platform.qos[i]);
   for (std::size_t i = 1; i < state.lanes.size(); ++i) {
     if (state.lanes[i].jobs > 0) rows.add(i, state.lanes[i]);
   }
@@ -1333,14 +1351,14 @@ std::string save(const State& state) {
 State load(std::string_view text, const std::string& file) { return Loader(file).load(text); }
 
 std::vector<SnapshotRow> snapshot_rows() {
-  return {described<Platform>(),   described<Capabilities>(), described<Rules>(),
-          described<Facts>(),      described<NodeClass>(),    described<Partition>(),
-          described<Switch>(),     described<Lane>(),         described<Condition>(),
-          described<Job>(),        described<Adaptive>(),     described<Claim>(),
-          described<Unanswered>(), described<Request>(),      described<Boot>(),
-          described<MoveOrder>(),  described<StopOrder>(),    described<Booking>(),
-          described<Delays>(),     described<PlannedDelay>(), described<Used>(),
-          described<Standing>()};
+  return {described<Platform>(),  described<Capabilities>(), described<Rules>(),
+          described<Facts>(),     described<NodeClass>(),    described<Partition>(),
+          described<Switch>(),    described<Qos>(),          described<Lane>(),
+          described<Condition>(), described<Job>(),          described<Adaptive>(),
+          described<Claim>(),     described<Unanswered>(),   described<Request>(),
+          described<Boot>(),      described<MoveOrder>(),    described<StopOrder>(),
+          described<Booking>(),   described<Delays>(),       described<PlannedDelay>(),
+          described<Used>(),      described<Standing>()};
 }
 
 }  // namespace ductile

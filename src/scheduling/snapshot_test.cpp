@@ -101,7 +101,10 @@ class Snapshot : public ::testing::Test {
     const Slice has{.cores = 4, .things = {0, 2}, .memory_mb = 8000};
     setup.platform.classes = {{.name = "thin", .nodes = nodes({{0, 11}}), .has = has},
                               {.name = "fat", .nodes = nodes({{12, 19}}), .has = has}};
-    setup.platform.partitions = {{.name = "all", .nodes = nodes({{0, 19}})}};
+    setup.platform.classes[1].features = {"ib", "avx512"};
+    setup.platform.partitions = {
+        {.name = "all", .nodes = nodes({{0, 19}}), .max_nodes = 20, .users = {1, 5, 4000}}};
+    setup.platform.qos = {{"urgent", 9}, {"normal", 3}};
     setup.platform.switches = {{.name = "leaf", .nodes = nodes({{0, 9}}), .above = 1},
                                {.name = "root"}};
     setup.platform.things = {"tape", "gpu"};

@@ -243,7 +243,7 @@ Ranking ranking(const Facts& facts) {
   if (facts.traits.order != QueueOrder::multifactor) return {};
   Ranking found{facts.traits.multifactor, facts.platform.nodes, {}};
   for (const Lane& lane : facts.lanes) {
-    found.partitions.push_back(partition_factor(facts.platform, lane.where.partitions));
+    found.lanes.push_back(lane_factors(facts.platform, lane.where));
   }
   return found;
 }
@@ -695,7 +695,7 @@ std::optional<LaneId> State::join_lane(const Where& where) {
   } else {
     change_cells(CellTable(platform, lanes, bookings));
   }
-  queue.set_partition_factor(id, partition_factor(platform, where.partitions));
+  queue.set_factors(id, lane_factors(platform, where));
   describe(lanes[at], cells, cells.of(id));
   return id;
 }

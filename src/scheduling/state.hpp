@@ -689,7 +689,10 @@ class State : public Facts, public Indices {
   /// No more of each cell than `in` says, unless it is null.
   Nodes idle_in(Cells where, const Spread* in) const;
   /// All nodes that jobs of a lane may use.
-  Nodes nodes_of(LaneId lane) const { return cells.nodes_of(lane); }
+  /// The most that one of its jobs may have.
+  Nodes nodes_of(LaneId lane) const {
+    return std::min(cells.nodes_of(lane), most_nodes(platform, lanes[index(lane)].where));
+  }
   /// Of `nodes`, those of the job's cells; all of them where there is one cell.
   NodeSet usable(const Job& job, const NodeSet& nodes) const;
   const Releases& releases_in(std::uint32_t cell) const {

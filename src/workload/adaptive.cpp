@@ -153,7 +153,7 @@ bool read_where(const Line& line, std::string_view key, std::string_view word, A
   };
   if (key == "partition") {
     text(asked.partitions);
-  } else if (key == "memory") {
+  } else if (key == "memory" || key == "memory_per_core") {
     std::uint64_t bytes = 0;
     try {
       bytes = parse_memory(word);
@@ -162,7 +162,12 @@ bool read_where(const Line& line, std::string_view key, std::string_view word, A
     if (bytes == 0) {
       line.fail(key, fmt::format("'{}' is no memory", word), "write megabytes, or as in 4G");
     }
-    asked.memory_mb = (bytes + kMegabyte - 1) / kMegabyte;
+    (key == "memory" ? asked.memory_mb : asked.memory_per_core_mb) =
+        (bytes + kMegabyte - 1) / kMegabyte;
+  } else if (key == "features") {
+    text(asked.features);
+  } else if (key == "qos") {
+    text(asked.qos);
   } else if (key == "cores") {
     asked.cores = line.number<std::uint32_t>(key, word, 1, 1u << 16);
   } else if (key == "gres") {
@@ -262,7 +267,8 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts, Besides& besides, bool m
       line.fail({}, fmt::format("there is no '{}'", key),
                 "there are type, size, priority, account, barrier, bound, dependency, model, "
                 "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, "
-                "phase, partition, memory, cores, gres, nodelist, exclude");
+                "phase, partition, memory, memory_per_core, cores, gres, features, "
+                "nodelist, exclude, qos");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -337,16 +343,17 @@ class Demands {
   explicit Demands(std::vector<AskedWhere>& all) : all_(all) {}
 
   std::size_t place(AskedWhere asked) {
-    const auto key = std::tie(asked.partitions, asked.memory_mb, asked.cores, asked.things,
-                              asked.only, asked.never);
+    const auto key =
+        std::tie(asked.partitions, asked.memory_mb, asked.cores, asked.things, asked.only,
+                 asked.never, asked.features, asked.memory_per_core_mb, asked.qos);
     const auto [at, is_new] = places_.try_emplace(Key(key), all_.size());
     if (is_new) all_.push_back(std::move(asked));
     return at->second;
   }
 
  private:
-  using Key =
-      std::tuple<std::string, std::uint64_t, std::uint32_t, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::uint64_t, std::uint32_t, std::string, std::string,
+                         std::string, std::string, std::uint64_t, std::string>;
   std::vector<AskedWhere>& all_;
   std::map<Key, std::size_t> places_;
 };
@@ -438,8 +445,12 @@ void check_asked(const Line& line, const AdaptiveJob& more, AskedWhere asked,
                    .cores = "cores",
                    .things = "gres",
                    .only = "nodelist",
-                   .never = "exclude"};
-  const Nodes most = nodes_of(where_of(asked, Duration{}, platform, as), platform).count();
+                   .never = "exclude",
+                   .features = "features",
+                   .memory_per_core = "memory_per_core",
+                   .qos = "qos",
+                   .nodes = "size"};
+  const Nodes most = nodes_of(where_of(asked, {}, platform, as), platform).count();
   if (more.size.min <= most) return;
   line.fail("size",
             fmt::format("the job needs {} nodes, and {} {} what it asks for", more.size.min, most,
@@ -504,6 +515,11 @@ void append_phase(std::string& text, const Phase& phase) {
 
 void append_where(std::string& text, const AskedWhere& asked) {
   if (!asked.partitions.empty()) text += " partition=" + asked.partitions;
+  if (asked.memory_per_core_mb != 0) {
+    text += " memory_per_core=" + memory_text(asked.memory_per_core_mb * kMegabyte);
+  }
+  if (!asked.features.empty()) text += " features=" + asked.features;
+  if (!asked.qos.empty()) text += " qos=" + asked.qos;
   if (asked.memory_mb != 0) text += " memory=" + memory_text(asked.memory_mb * kMegabyte);
   if (asked.cores != 0) append_number(text += " cores=", asked.cores);
   if (!asked.things.empty()) text += " gres=" + asked.things;

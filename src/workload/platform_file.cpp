@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kMostClasses = 64;
 constexpr std::size_t kMostCells = 64;
 constexpr std::size_t kMostReservations = 32;
+constexpr std::size_t kMostQos = 256;
 constexpr std::size_t kLongestName = 63;
 constexpr Nodes kMostPlatformNodes = Nodes{1} << 24;
 
@@ -32,9 +33,10 @@ class PlatformReader {
   PlatformFile read(const toml::table& root) {
     for (const auto& [key, node] : root) {
       const std::string_view name = key.str();
-      if (name != "class" && name != "partition" && name != "switch" && name != "reservation") {
+      if (name != "class" && name != "partition" && name != "qos" && name != "switch" &&
+          name != "reservation") {
         fail(node, std::string(name), "a platform has no such field",
-             "it has [[class]], [[partition]], [[switch]] and [[reservation]]");
+             "it has [[class]], [[partition]], [[qos]], [[switch]] and [[reservation]]");
       }
     }
     const std::vector<const toml::table*> classes = tables(root, "class");
@@ -48,6 +50,10 @@ class PlatformReader {
     check_number(partitions, "partition", kMostPartitions);
     for (const toml::table* table : partitions) partition(*table);
     check_cells(partitions);
+    put_default_first();
+    const std::vector<const toml::table*> all_qos = tables(root, "qos");
+    check_number(all_qos, "qos", kMostQos);
+    for (const toml::table* table : all_qos) qos(*table);
     switches(tables(root, "switch"));
     const std::vector<const toml::table*> reservations = tables(root, "reservation");
     check_number(reservations, "reservation", kMostReservations);
@@ -210,10 +216,12 @@ class PlatformReader {
         its.boot_time = seconds(real(field, node, 0, 1e6));
       } else if (field == "weight") {
         its.weight = whole<std::uint32_t>(field, node, 0, 1'000'000);
+      } else if (field == "features") {
+        its.features = features(node);
       } else {
         fail(node, field, "a class has no such field",
-             "it has name, count or nodes, cores, sockets, memory, gres, speed, idle_w, busy_w, "
-             "off_w, boot_time_s and weight");
+             "it has name, count or nodes, cores, sockets, memory, gres, features, speed, idle_w, "
+             "busy_w, off_w, boot_time_s and weight");
       }
     }
     if (its.name.empty()) fail(table, "class", "has no name", "write name = \"...\"");
@@ -239,6 +247,20 @@ class PlatformReader {
     counts_.push_back(count.value_or(0));
     at_.push_back(&table);
     platform().classes.push_back(std::move(its));
+  }
+
+  std::vector<std::string> features(const toml::node& node) const {
+    const toml::array* const list = node.as_array();
+    if (!list) fail(node, "features", "is no list", "write it like [\"ib\", \"avx512\"]");
+    std::vector<std::string> all;
+    for (const toml::node& item : *list) {
+      std::string word = name("features", item);
+      if (std::ranges::find(all, word) != all.end()) {
+        fail(item, "features", "'" + word + "' is there twice", "name each once");
+      }
+      all.push_back(std::move(word));
+    }
+    return all;
   }
 
   void things(NodeClass& its, const toml::node& node) {
@@ -328,9 +350,21 @@ class PlatformReader {
         number = whole<std::int64_t>(field, node, 0, std::numeric_limits<std::int32_t>::max());
       } else if (field == "priority") {
         its.priority = whole<std::uint32_t>(field, node, 0, 65'535);
+      } else if (field == "max_nodes") {
+        its.max_nodes = whole<Nodes>(field, node, 1, kMostPlatformNodes);
+      } else if (field == "users") {
+        its.users = users(node);
+      } else if (field == "default") {
+        const auto* is_default = node.as_boolean();
+        if (!is_default) fail(node, field, "is neither true nor false", "write default = true");
+        if (is_default->get() && default_) {
+          fail(node, field, "another partition is the default one", "let one of them be it");
+        }
+        if (is_default->get()) default_ = platform().partitions.size();
       } else {
         fail(node, field, "a partition has no such field",
-             "it has name, classes, nodes, max_time, number and priority");
+             "it has name, classes, nodes, max_time, max_nodes, users, number, priority and "
+             "default");
       }
     }
     if (its.name.empty()) fail(table, "partition", "has no name", "write name = \"...\"");
@@ -345,6 +379,59 @@ class PlatformReader {
     if (!is_said) its.nodes.insert(0, platform().nodes - 1);
     platform().partitions.push_back(std::move(its));
     result_.numbers.push_back(number);
+  }
+
+  std::vector<std::uint32_t> users(const toml::node& node) const {
+    const toml::array* const list = node.as_array();
+    if (!list || list->empty()) {
+      fail(node, "users", "is no list", "write their numbers, as [1001, 1002]");
+    }
+    std::vector<std::uint32_t> all;
+    for (const toml::node& item : *list) {
+      all.push_back(
+          whole<std::uint32_t>("users", item, 0, std::numeric_limits<std::uint32_t>::max()));
+    }
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    return all;
+  }
+
+  // Who names none is in the first one.
+  void put_default_first() {
+    if (!default_) return;
+    const auto at = static_cast<std::ptrdiff_t>(*default_);
+    const auto first = [at](auto& all) {
+      std::rotate(all.begin(), all.begin() + at, all.begin() + at + 1);
+    };
+    first(platform().partitions);
+    first(result_.numbers);
+  }
+
+  void qos(const toml::table& table) {
+    Qos its;
+    auto number = static_cast<std::int64_t>(platform().qos.size() + 1);
+    for (const auto& [key, node] : table) {
+      const std::string field(key.str());
+      if (field == "name") {
+        its.name = name(field, node);
+      } else if (field == "priority") {
+        its.priority = whole<std::uint32_t>(field, node, 0, 1'000'000'000);
+      } else if (field == "number") {
+        number = whole<std::int64_t>(field, node, 0, std::numeric_limits<std::int32_t>::max());
+      } else {
+        fail(node, field, "a QOS has no such field", "it has name, priority and number");
+      }
+    }
+    if (its.name.empty()) fail(table, "qos", "has no name", "write name = \"...\"");
+    if (std::ranges::find(platform().qos, its.name, &Qos::name) != platform().qos.end()) {
+      fail(table, "qos", "'" + its.name + "' is there twice", "give each a name of its own");
+    }
+    if (std::ranges::find(result_.qos_numbers, number) != result_.qos_numbers.end()) {
+      fail(table, "number", fmt::format("{} is that of another one", number),
+           "give each a number of its own");
+    }
+    platform().qos.push_back(std::move(its));
+    result_.qos_numbers.push_back(number);
   }
 
   // ---- Switches ---------------------------------------------------------------------------------
@@ -562,6 +649,7 @@ class PlatformReader {
 
   const std::string& file_;
   PlatformFile result_;
+  std::optional<std::size_t> default_;  // of the partitions
   std::vector<Nodes> counts_;           // of each class; 0: it says its nodes
   std::vector<const toml::table*> at_;  // of each class
 };

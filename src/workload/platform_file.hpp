@@ -28,6 +28,8 @@ struct PlatformFile {
   Platform platform;
   /// By which logs know the partitions, in the platform's order.
   std::vector<std::int64_t> numbers;
+  /// And the qualities of service.
+  std::vector<std::int64_t> qos_numbers{};
   /// In the order in which they are made: first those whose nodes are said, then those that say how
   /// many, by when they begin.
   std::vector<FileReservation> reservations{};

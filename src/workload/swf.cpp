@@ -315,6 +315,7 @@ class Places {
   struct Asked {
     std::uint64_t partitions = 0;  // a bit for each place
     std::uint64_t memory_mb = 0;   // as the log says
+    std::size_t qos = 0;           // place in the platform plus 1; 0: none
     std::size_t beside = 0;        // place in the rules plus 1; 0: nothing but that
     auto operator<=>(const Asked&) const = default;
   };
@@ -333,7 +334,7 @@ class Places {
     }
     if (!rules.asked) return;
     for (const AskedWhere& each : rules.asked->asked) {
-      const Where where = where_of({.partitions = each.partitions}, Duration{}, platform);
+      const Where where = where_of({.partitions = each.partitions}, {}, platform);
       named_.push_back(each.partitions.empty() ? 0 : std::max<std::uint64_t>(where.partitions, 1));
     }
   }
@@ -355,8 +356,9 @@ class Places {
     return rules_.platform ? cores_.at(partition) : rules_.cores_per_node;
   }
   /// What the job of this number asks for, of this partition if nothing else is said of it.
-  Asked asked(std::uint64_t job, std::size_t partition, std::uint64_t memory_mb) const {
-    Asked asked{.memory_mb = memory_mb};
+  Asked asked(std::uint64_t job, std::size_t partition, std::uint64_t memory_mb,
+              std::size_t qos) const {
+    Asked asked{.memory_mb = memory_mb, .qos = qos};
     if (rules_.asked) {
       const auto at = rules_.asked->of.find(job);
       if (at != rules_.asked->of.end()) asked.beside = at->second + 1;
@@ -365,14 +367,27 @@ class Places {
     if (asked.partitions == 0) asked.partitions = std::uint64_t{1} << partition;
     return asked;
   }
-  /// Those of these partitions in which a job may run so long.
-  std::uint64_t that_allow(Duration walltime, std::uint64_t partitions) const {
+  /// Those of these partitions that allow the job.
+  std::uint64_t that_allow(const WorkloadJob& job, std::uint64_t partitions) const {
     const std::vector<Partition>& all = rules_.platform->platform.partitions;
+    const Asker who{.walltime = job.walltime, .nodes = job.nodes, .user = job.user};
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const Duration longest = all[i].max_walltime;
-      if (longest > Duration{} && walltime > longest) partitions &= ~(std::uint64_t{1} << i);
+      if (!allows(all[i], who)) partitions &= ~(std::uint64_t{1} << i);
     }
     return partitions;
+  }
+  /// The quality of service that a line names, by its place plus 1; 0: none.
+  std::size_t qos(const Record& record) const {
+    using From = SwfRules::PartitionsFrom;
+    if (!rules_.platform || rules_.qos_from == From::none) return 0;
+    const Field field = rules_.qos_from == From::queue ? kQueue : kPartition;
+    const std::int64_t number = record.count(field, kLargestId);
+    if (number < 0) return 0;
+    const std::vector<std::int64_t>& numbers = rules_.platform->qos_numbers;
+    const auto at = std::ranges::find(numbers, number);
+    if (at != numbers.end()) return static_cast<std::size_t>(at - numbers.begin()) + 1;
+    record.fail(field, "no QOS has the number " + std::to_string(number),
+                "give it one in the platform file: number = " + std::to_string(number));
   }
   const Place& find(const Asked& asked, Workload& workload) {
     const auto [at, is_new] = known_.try_emplace(asked);
@@ -385,10 +400,12 @@ class Places {
     const Platform& platform = rules_.platform->platform;
     AskedWhere words = asked.beside == 0 ? AskedWhere{} : rules_.asked->asked[asked.beside - 1];
     words.partitions = partition_names(asked.partitions, platform);
-    if (words.memory_mb == 0) words.memory_mb = asked.memory_mb;
+    const bool says_memory = words.memory_mb != 0 || words.memory_per_core_mb != 0;
+    if (!says_memory) words.memory_mb = asked.memory_mb;
+    if (words.qos.empty() && asked.qos != 0) words.qos = platform.qos[asked.qos - 1].name;
     Where where;
     try {
-      where = where_of(words, Duration{}, platform);
+      where = where_of(words, {}, platform);
     } catch (const InputError&) {
       return {};
     }
@@ -614,8 +631,8 @@ void take(const Record& record, const SwfRules& rules, const Window& window, Pla
   bool is_allowed = true;
   if (rules.platform) {
     const std::uint64_t memory_mb = rules.uses_memory ? memory_of(record, size, cores) : 0;
-    Places::Asked asked = places.asked(job.name, partition, memory_mb);
-    const std::uint64_t allowed = places.that_allow(job.walltime, asked.partitions);
+    Places::Asked asked = places.asked(job.name, partition, memory_mb, places.qos(record));
+    const std::uint64_t allowed = places.that_allow(job, asked.partitions);
     is_allowed = allowed != 0;
     if (is_allowed) asked.partitions = allowed;
     const Places::Place& place = places.find(asked, workload);
@@ -637,7 +654,7 @@ void take(const Record& record, const SwfRules& rules, const Window& window, Pla
   workload.walltime_raised += is_raised ? 1 : 0;
   workload.walltime_unknown += is_known ? 0 : 1;
   if (!is_allowed) {
-    ++skipped.too_long;
+    ++skipped.not_allowed;
     return;
   }
   workload.jobs.push_back(job);

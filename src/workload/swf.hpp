@@ -70,6 +70,7 @@ struct SwfRules {
   /// as many nodes as its processors fill where these have the fewest cores.
   std::shared_ptr<const PlatformFile> platform{};
   PartitionsFrom partitions_from = PartitionsFrom::none;
+  PartitionsFrom qos_from = PartitionsFrom::none;  // and their quality of service
   /// Jobs wait for those that they name as their preceding ones (fields 17 and 18); false: it is
   /// counted how many name one.
   bool follows_preceding = false;

@@ -375,7 +375,7 @@ TEST(Swf, WhatIsSaidBesideTheLogHoldsInstead) {
   const Workload b = read(0, line("8", "-1", "-1", "1"));
   EXPECT_EQ(b.where, (std::vector<Where>{{.partitions = 2}}));
   EXPECT_EQ(b.jobs.at(0).nodes, 2u);
-  EXPECT_EQ(read(0, line("8", "-1", "-1", "1", "601")).skipped.too_long, 1u);
+  EXPECT_EQ(read(0, line("8", "-1", "-1", "1", "601")).skipped.not_allowed, 1u);
   EXPECT_EQ(read(0, line("12", "-1", "-1", "1")).skipped.too_large, 1u);
   // Its memory, and the partition of the log.
   const Where big{.each = {.memory_mb = 32 << 10}};
@@ -393,7 +393,7 @@ TEST(Swf, APartitionHasALimit) {
   EXPECT_EQ(parse(line("4", "-1", "-1", "5", "600"), rules).jobs.size(), 1u);
   const Workload none = parse(line("4", "-1", "-1", "5", "601"), rules);
   EXPECT_EQ(none.jobs.size(), 0u);
-  EXPECT_EQ(none.skipped.too_long, 1u);
+  EXPECT_EQ(none.skipped.not_allowed, 1u);
   EXPECT_EQ(none.skipped.total(), 1u);
   EXPECT_EQ(parse(line("4", "-1", "-1", "1", "601"), rules).jobs.size(), 1u);
 }

@@ -151,7 +151,7 @@ struct Skipped {
   std::uint64_t too_large = 0;       // larger than the machine
   std::uint64_t other_status = 0;    // --status
   std::uint64_t above_max_size = 0;  // --max-size
-  std::uint64_t too_long = 0;        // a longer walltime than their partition allows
+  std::uint64_t not_allowed = 0;     // their partition allows no such walltime, size or user
   std::uint64_t nowhere = 0;         // no node of their partition has what they ask for
   /// Of another partition, user, group, time, run time or a smaller size than asked for; not
   /// counted in total().
@@ -159,7 +159,7 @@ struct Skipped {
 
   std::uint64_t total() const {
     return no_size + no_runtime + never_started + too_large + other_status + above_max_size +
-           too_long + nowhere;
+           not_allowed + nowhere;
   }
 };
 

@@ -43,8 +43,8 @@ BATCH, ACCEL = set(range(12)), set(range(8, 16))
 GIGABYTE = 1 << 20  # in KB
 
 
-def line(job, submit, run, processors, time, memory=-1, queue=-1, partition=-1):
-    return f"{job} {submit} -1 {run} {processors} -1 -1 {processors} {time} {memory} 1 1 1 -1 {queue} {partition} -1 -1\n"
+def line(job, submit, run, processors, time, memory=-1, queue=-1, partition=-1, user=1):
+    return f"{job} {submit} -1 {run} {processors} -1 -1 {processors} {time} {memory} 1 {user} 1 -1 {queue} {partition} -1 -1\n"
 
 
 def write(tmp_path, lines, platform=PLATFORM):
@@ -100,6 +100,108 @@ def test_the_priority_of_a_partition_counts_under_multifactor(ductile, tmp_path,
     assert sorted(jobs, key=lambda job: float(jobs[job]["starting_time"])) == order
     assert f"priorities 2 {low} {high}" in (tmp_path / "run.log").read_text()
     assert "are the same" in ductile.output("replay", tmp_path / "run.log")
+
+
+@pytest.mark.parametrize("urgent, normal, order", [(10, 1, [1, 3, 2]), (1, 10, [1, 2, 3]), (5, 5, [1, 2, 3])])
+def test_the_quality_of_service_counts_under_multifactor(ductile, tmp_path, urgent, normal, order):
+    platform = ("[[class]]\nname = 'n'\ncount = 4\n"
+                f"[[qos]]\nname = 'normal'\npriority = {normal}\nnumber = 3\n"
+                f"[[qos]]\nname = 'urgent'\npriority = {urgent}\nnumber = 7\n")
+    lines = [line(job, job, 100, 4, 100, queue=7 if job == 3 else 3) for job in (1, 2, 3)]
+    call = write(tmp_path, lines, platform)
+    policy = "fcfs:order=multifactor,weight_qos=100"
+    ductile.output(*call, "--qos-from", "queue", "--out", tmp_path / "out", "--policy", policy, "--record", tmp_path / "run.log")
+    jobs = jobs_of(tmp_path / "out")
+    assert sorted(jobs, key=lambda job: float(jobs[job]["starting_time"])) == order
+    assert f"qos 2 normal {normal} urgent {urgent}" in (tmp_path / "run.log").read_text()
+    assert "are the same" in ductile.output("replay", tmp_path / "run.log")
+    # Beside the log, whatever that says.
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 1\njob 2 type=rigid size=4..4 qos=urgent\n"
+                                           "job 3 type=rigid size=4..4 qos=normal\n")
+    ductile.output(*call, "--qos-from", "queue", "--out", tmp_path / "beside", "--policy", policy)
+    jobs = jobs_of(tmp_path / "beside")
+    starts = sorted(jobs, key=lambda job: float(jobs[job]["starting_time"]))
+    assert starts == ([1, 3, 2] if normal > urgent else [1, 2, 3])
+    done = ductile.run(*write(tmp_path, [line(1, 0, 1, 4, 1, queue=4)], platform), "--qos-from", "queue")
+    assert done.returncode == 2 and "no QOS has the number 4" in done.stderr
+
+
+LIMITED = """
+[[class]]
+name = "old"
+count = 4
+cores = 4
+memory = "8G"
+
+[[class]]
+name = "new"
+count = 4
+cores = 4
+memory = "32G"
+features = ["ib", "avx512"]
+
+[[partition]]
+name = "small"
+max_nodes = 2
+
+[[partition]]
+name = "guests"
+users = [7, 8]
+
+[[partition]]
+name = "all"
+default = true
+"""
+
+
+def test_partitions_keep_to_their_limits(ductile, tmp_path):
+    lines = [line(1, 0, 10, 2 * 4, 10, queue=1, user=1), line(2, 0, 10, 3 * 4, 10, queue=1, user=1),  # too large for `small`
+             line(3, 0, 10, 4, 10, queue=2, user=7), line(4, 0, 10, 4, 10, queue=2, user=1),  # not a guest
+             line(5, 0, 10, 4, 10, user=1)]  # of none: of `all`
+    done = ductile.run(*write(tmp_path, lines, LIMITED), "--partitions-from", "queue", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "2 longer or larger than their partition allows, or not of its users" in done.stdout + done.stderr
+    jobs = jobs_of(tmp_path / "out")
+    assert {job: row["partition"] for job, row in jobs.items()} == {1: "small", 3: "guests", 5: "all"}
+    # Whatever policies do with jobs that can grow.
+    for policy in policies(ductile):
+        [figures] = ductile.objects(*write(tmp_path, lines[:1], LIMITED), "--partitions-from", "queue", "--malleable", "1:min=1,max=8",
+                                    "--policy", policy, "--check", "--json", "--out", tmp_path / "grown", "--force")
+        assert figures["jobs"] == 1
+        with (tmp_path / "grown/decisions.csv").open() as rows:
+            assert max(int(row["size"]) for row in csv.DictReader(rows) if row["size"]) <= 2, policy
+
+
+def test_jobs_ask_for_features_and_memory_by_the_core(ductile, tmp_path):
+    lines = [line(job, 0, 10, 4, 10) for job in range(1, 5)]
+    call = write(tmp_path, lines, LIMITED)
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\n"
+                                           "job 1 type=rigid size=1..1 features=ib\n"
+                                           "job 2 type=rigid size=1..1 memory_per_core=4G\n"
+                                           "job 3 type=rigid size=1..1 cores=1 memory_per_core=4G\n")
+    ductile.output(*call, "--out", tmp_path / "out")
+    jobs = jobs_of(tmp_path / "out")
+    assert nodes_of(jobs[1]) <= set(range(4, 8)) and nodes_of(jobs[2]) <= set(range(4, 8))
+    assert nodes_of(jobs[3]) <= set(range(4)) and nodes_of(jobs[4]) <= set(range(4))
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\njob 1 type=rigid size=1..1 features=gold\n")
+    done = ductile.run(*call)
+    assert done.returncode == 2 and "log.adaptive:3: features: no node has the feature 'gold'" in done.stderr
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\njob 1 type=rigid size=5..5 features=ib,avx512\n")
+    done = ductile.run(*call)
+    assert done.returncode == 2 and "log.adaptive:3: size: the job needs 5 nodes, and 4 have what it asks for" in done.stderr
+
+
+@pytest.mark.parametrize("table, field", [
+    ("[[partition]]\nname = 'a'\nmax_nodes = 0", "max_nodes"), ("[[partition]]\nname = 'a'\nusers = []", "users"),
+    ("[[partition]]\nname = 'a'\nusers = ['root']", "users"), ("[[partition]]\nname = 'a'\ndefault = 1", "default"),
+    ("[[partition]]\nname = 'a'\ndefault = true\n[[partition]]\nname = 'b'\ndefault = true", "default"),
+    ("[[qos]]\npriority = 3", "qos"), ("[[qos]]\nname = 'a'\nlimit = 3", "limit"), ("[[qos]]\nname = 'a'\npriority = -1", "priority"),
+    ("[[qos]]\nname = 'a'\n[[qos]]\nname = 'a'", "qos"), ("[[class]]\nname = 'c'\ncount = 1\nfeatures = 'ib'", "features"),
+    ("[[class]]\nname = 'c'\ncount = 1\nfeatures = ['ib', 'ib']", "features"),
+])
+def test_wrong_limits_name_line_and_field(ductile, tmp_path, table, field):
+    done = ductile.run(*write(tmp_path, [line(1, 0, 1, 4, 1)], "[[class]]\nname = 'n'\ncount = 4\n" + table + "\n"))
+    assert done.returncode == 2 and f": {field}: " in done.stderr, done.stderr
 
 
 def test_every_policy_keeps_to_partitions_and_classes(ductile, tmp_path):
@@ -177,7 +279,7 @@ def test_what_does_not_fit_is_counted(ductile, tmp_path):
     ])
     call += ["--partitions-from", "partition", "--memory-from", "requested"]
     text = ductile.output(*call)
-    assert ("3 lines skipped: 1 larger than the machine, 1 longer than their partition allows, 1 asking for what no "
+    assert ("3 lines skipped: 1 larger than the machine, 1 longer or larger than their partition allows, or not of its users, 1 asking for what no "
             "node of their partition has") in text
     [figures] = ductile.objects(*call, "--json")
     assert (figures["jobs"], figures["skipped"]) == (2, 3)

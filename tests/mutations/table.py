@@ -248,7 +248,7 @@ MUTATIONS = [
      "if ((asked >> i & 1) != 0) most = its;",
      "of several partitions that with the highest priority counts"),
     ("state.cpp",
-     "queue.set_partition_factor(id, partition_factor(platform, where.partitions));",
+     "queue.set_factors(id, lane_factors(platform, where));",
      "",
      "a job has the factor of its partition when it comes"),
     ("state.cpp",
