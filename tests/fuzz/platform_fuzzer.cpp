@@ -54,7 +54,7 @@ Number number_of(std::string_view& rest) {
 }
 
 // Node by node, as it is meant.
-void check(const Where& where, const AskedWhere& asked, Duration walltime,
+void check(const Where& where, const AskedWhere& asked, const Asker& who,
            const Platform& platform) {
   const NodeSet nodes = nodes_of(where, platform);
   require(!nodes.empty());
@@ -66,6 +66,10 @@ void check(const Where& where, const AskedWhere& asked, Duration walltime,
     for (const NodeClass& its : platform.classes) {
       if (!its.nodes.contains(node)) continue;
       may = may && its.has.cores >= asked.cores;
+      for (std::string_view rest = asked.features; !rest.empty();) {
+        const std::string_view feature = next_part(rest, ',');
+        may = may && std::ranges::find(its.features, feature) != its.features.end();
+      }
       may = may && (!knows_memory || its.has.memory_mb >= asked.memory_mb);
       for (const auto& [name, count] : things) {
         for (std::size_t i = 0; i < platform.things.size(); ++i) {
@@ -77,11 +81,18 @@ void check(const Where& where, const AskedWhere& asked, Duration walltime,
     const std::string& first = platform.partitions.empty() ? "" : platform.partitions[0].name;
     for (const Partition& its : platform.partitions) {
       const std::string names = "," + (asked.partitions.empty() ? first : asked.partitions) + ",";
-      is_in_one = is_in_one || (names.find("," + its.name + ",") != std::string::npos &&
-                                its.nodes.contains(node) &&
-                                (its.max_walltime == Duration{} || walltime <= its.max_walltime));
+      is_in_one =
+          is_in_one ||
+          (names.find("," + its.name + ",") != std::string::npos && its.nodes.contains(node) &&
+           (its.max_walltime == Duration{} || who.walltime <= its.max_walltime) &&
+           (its.max_nodes == 0 || who.nodes <= its.max_nodes) &&
+           (its.users.empty() || std::ranges::find(its.users, *who.user) != its.users.end()));
     }
     require(nodes.contains(node) == (may && is_in_one));
+  }
+  if (!asked.qos.empty()) {
+    const auto its = std::ranges::find(platform.qos, asked.qos, &Qos::name);
+    require(its != platform.qos.end() && (its->priority > 0 || where.qos == 0));
   }
 }
 
@@ -106,10 +117,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   asked.things = text_of(words);
   asked.only = text_of(words);
   asked.never = text_of(words);
-  const Duration walltime = whole_seconds(number_of<std::uint32_t>(words));
+  Asker who{.walltime = whole_seconds(number_of<std::uint32_t>(words))};
+  asked.features = text_of(words);
+  asked.qos = text_of(words);
+  who.nodes = number_of<Nodes>(words);
+  who.user = number_of<std::uint32_t>(words);
   try {
-    const Where where = where_of(asked, walltime, platform);
-    check(where, asked, walltime, platform);
+    const Where where = where_of(asked, who, platform);
+    check(where, asked, who, platform);
   } catch (const InputError&) {
   }
   return 0;
