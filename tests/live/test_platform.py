@@ -132,6 +132,69 @@ def test_scripts_and_updates_say_it(platform):
     c.replay()
 
 
+LIMITED = """
+[[class]]
+name = "old"
+count = 2
+
+[[class]]
+name = "new"
+count = 2
+cores = 2
+memory = "8G"
+features = ["ib", "avx512"]
+
+[[partition]]
+name = "small"
+max_nodes = 1
+
+[[partition]]
+name = "theirs"
+users = [4294967294]
+
+[[partition]]
+name = "all"
+default = true
+
+[[qos]]
+name = "urgent"
+priority = 10
+"""
+
+
+def test_limits_features_and_qualities_of_service(platform):
+    c = platform(LIMITED, "fcfs:order=multifactor,weight_qos=100,priority_period=0")
+    patient = c.script(PATIENT)
+
+    def error(*words):
+        return c.run("submit", *words, patient, code=2).stderr
+
+    assert "--nodes: 2 nodes are more than the 1 that a job may have in small" in error("-p", "small", "-N", 2)
+    assert "--partition: theirs is not for user" in error("-p", "theirs")
+    assert "--constraint: no node has the feature 'gold'" in error("-C", "gold")
+    assert "--qos: there is no QOS 'best'; use one of urgent" in error("-q", "best")
+    assert "leave --mem away" in error("--mem", "1G", "--mem-per-cpu", "1G")
+    fast = c.submit("-C", "ib,avx512", patient)
+    assert c.wait_for_size(fast, 1)["nodelist"] == "2"
+    much = c.submit("-c", 1, "--mem-per-cpu", "5G", patient)
+    row = c.wait_for_size(much, 1)
+    assert (row["nodelist"], row["memory"]) == ("3", 5 << 30)
+    first = c.submit("-p", "small,theirs", patient)
+    assert c.wait_for_size(first, 1)["nodelist"] == "0"
+    assert c.queue()[c.submit(patient)]["partition"] == "all"  # on node 1
+    usual = c.submit("-N", 1, patient)
+    urgent = c.submit("-N", 1, "-q", "urgent", patient)
+    c.kill()  # all of it after a crash
+    c.start()
+    c.run("cancel", first)
+    assert c.wait_for_size(urgent, 1)["nodelist"] == "0"
+    assert c.queue()[usual]["state"] == "PENDING"
+    c.run("update", usual, "-C", "ib")
+    c.run("cancel", fast)
+    assert c.wait_for_size(usual, 1)["nodelist"] == "2"
+    c.replay()
+
+
 def test_another_file(platform):
     c = platform()
     patient = c.script(PATIENT)
