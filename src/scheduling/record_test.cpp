@@ -963,7 +963,7 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
       kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact bandwidth",
       {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals",
        "reservations of a plan", "share model", "nodes off after", "contention", "placement", "budget"},
-      7);
+      8);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {
