@@ -971,7 +971,7 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"limit", "identities", "seed", "fairness", "claims take idle nodes",
                 "counted refusals", "reservations of a plan", "share model", "nodes off after",
                 "contention", "placement", "budget"},
-               7);
+               8);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

@@ -45,13 +45,26 @@ double link_need(const Workload& workload, const AdaptiveJob& job) {
 }
 
 bool budget_links(Workload& workload, double budget) {
+  const double all = kWattsOfLinks * budget;
   bool any = false;
-  for (AdaptiveJob& job : workload.adaptive) {
+  for (WorkloadJob& job : workload.jobs) {
+    if (job.adaptive == WorkloadJob::kRigid) continue;
+    AdaptiveJob& more = workload.adaptive[job.adaptive];
     // Rounded down, so that it fits to the last part.
-    const double all = std::floor(1e3 * kWattsOfLinks * budget / job.size.min) / 1e3;
-    job.believed.watts_per_node = std::min(kWattsOfLinks * link_need(workload, job), all);
-    job.believed.least_watts_per_node = 0;
-    any = any || job.believed.watts_per_node > 0;
+    const double most = std::floor(all / more.size.min / kLeastWatts) * kLeastWatts;
+    const double its = std::min(kWattsOfLinks * link_need(workload, more), most);
+    more.believed.watts_per_node = its;
+    more.believed.least_watts_per_node = 0;
+    any = any || its > 0;
+    if (job.nodes * its <= all) continue;
+    const auto fits = std::max(static_cast<Nodes>(all / its), more.size.min);
+    const double times = more.speedup.relative_time(fits, job.nodes);
+    const auto longer = [&](Duration time) {
+      return std::max(Duration{std::llround(static_cast<double>(time.count()) * times)}, kTick);
+    };
+    job.runtime = longer(job.runtime);
+    if (more.believed.walltime_for == WalltimeFor::belief) job.walltime = longer(job.walltime);
+    job.nodes = fits;
   }
   return any;
 }

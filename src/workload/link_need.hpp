@@ -18,8 +18,9 @@ double link_need(const Workload& workload, const AdaptiveJob& job);
 constexpr double kWattsOfLinks = 1e6;
 
 /// Makes what jobs need of the links what they take of such a budget, which is this share of the
-/// bandwidth. A job that would take all of it and more at its smallest size takes all of it. Does
-/// any need some?
+/// bandwidth. A job that would take more than all of it with the nodes that it asks for asks for as
+/// many as are within it, and if these are fewer than it can have, takes all of it. Does any need
+/// some?
 bool budget_links(Workload& workload, double budget);
 
 /// What a running job takes of that budget in this phase; above 0, for 0 is unknown.
