@@ -178,6 +178,11 @@ std::pair<std::span<const Flow>, double> sent_for(const ResizeCosts& costs, Node
   return found.value_or(std::pair{std::span<const Flow>(), 0.0});
 }
 
+// Does a phase depend on the size, and send, as another one does?
+bool does_the_same(const Phase& a, const Phase& b) {
+  return a.times_s == b.times_s && a.speedup == b.speedup && a.stretches == b.stretches;
+}
+
 // An answer under way to the core.
 struct Answer {
   DecisionId decision;
@@ -948,8 +953,9 @@ void World::tell_mtct(JobId id) {
 
 void World::tell_phase(JobId id, std::size_t phase) {
   const AdaptiveJob& more = *adaptive(id);
-  run_of(id).phase = static_cast<std::uint32_t>(phase);
   const Phase& its = more.phases[phase];
+  const std::uint32_t before = std::exchange(run_of(id).phase, static_cast<std::uint32_t>(phase));
+  if (before != kNoPhase && does_the_same(more.phases[before], its)) return;
   const bool is_of_links = settings_.rules.budget == Budget::bandwidth;
   const double watts = is_of_links ? link_watts(workload_, more, its) : 0;
   tell(event::Believed{id, watts, 0, 0, its.model(more.size.min)});

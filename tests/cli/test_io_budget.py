@@ -145,11 +145,10 @@ def test_it_is_for_jobs_that_share_links(ductile, tmp_path):
 def test_it_is_told_again_and_explained(ductile, tmp_path):
     file = shares_files(tmp_path, [writer(2, 20), writer(4, 20, 1)], WRITES)
     log = tmp_path / "run.log"
-    run = simulate(ductile, tmp_path, file, "--io-budget", 1, "--record", log, policy="easy")
+    simulate(ductile, tmp_path, file, "--io-budget", 1, "--record", log, policy="easy")
     told = ductile.output("explain", "--log", log, "1")
     assert "by when bandwidth is expected" in told and " W" not in told
-    again = json.loads(ductile.output("replay", log, "--json", "--quiet"))
-    assert again["makespan_s"] == run["makespan_s"]
+    assert "are the same" in ductile.output("replay", log)
 
 
 def told_models(ductile, log, job):
@@ -183,9 +182,14 @@ def test_a_policy_goes_by_the_phase_that_runs(ductile, tmp_path):
     wait = {"iterations": 50, "tasks": [{"type": "busy_wait", "delay": "10", "pattern": "uniform"}]}
     jobs = [{"type": "malleable", "num_nodes_min": 1, "num_nodes_max": 7, "arguments": {"work": 4e10},
              "application_model": f"{name}.json"} for name in ("first", "last")]
+    # Something has to happen for a policy to look.
+    jobs += [{"type": "rigid", "num_nodes": 1, "submit_time": time, "application_model": "short.json"} for time in range(50, 2000, 50)]
     file = study(tmp_path, jobs, {"phases": [compute]})
-    for name, phases in (("first", [wait, compute]), ("last", [compute, wait])):
+    short = {"iterations": 1, "tasks": [{"type": "busy_wait", "delay": "1", "pattern": "uniform"}]}
+    for name, phases in (("first", [wait, compute]), ("last", [compute, wait]), ("short", [short])):
         (tmp_path / f"{name}.json").write_text(json.dumps({"phases": phases}))
-    whole = simulate(ductile, tmp_path, file, policy="tide")
-    phase = simulate(ductile, tmp_path, file, "--belief", "phase", policy="tide")
-    assert phase["mean_turnaround_s"] < 0.9 * whole["mean_turnaround_s"]
+    ends = {}
+    for belief in ("whole", "phase"):
+        simulate(ductile, tmp_path, file, "--belief", belief, policy="tide")
+        ends[belief] = max(times(tmp_path / "out")[job][1] for job in ("0", "1"))
+    assert ends["phase"] < 0.9 * ends["whole"]

@@ -10,10 +10,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
@@ -304,9 +306,17 @@ class NaiveEasy {
     take(cells, counts, jobs_[job].nodes, now_, now_ + jobs_[job].walltime);
   }
 
+  // Those that it names in which it has a node.
   std::uint64_t partitions(std::uint32_t job) const {
     if (platform_.partitions.empty()) return 1;
-    return std::max<std::uint64_t>(rows_[job].where.partitions, 1);
+    Where where = rows_[job].where;
+    const std::uint64_t named = std::max<std::uint64_t>(where.partitions, 1);
+    std::uint64_t found = 0;
+    for (std::uint64_t bit = 1; bit <= named; bit <<= 1U) {
+      where.partitions = bit;
+      if ((named & bit) != 0 && allowed(platform_, where) > 0) found |= bit;
+    }
+    return found;
   }
 
   void pass() {
@@ -379,6 +389,32 @@ class Starts final : public Observer {
   std::map<std::uint64_t, Time> by_name;
 };
 
+/// All of it, for who has to look at it.
+std::string told(const Case& its, const std::vector<Time>& expected, const Starts& seen) {
+  std::string text;
+  for (const NodeClass& each : its.platform.classes) {
+    text += fmt::format("class {}: {}, weight {}\n", each.name, to_string(each.nodes), each.weight);
+  }
+  for (const Partition& each : its.platform.partitions) {
+    text += fmt::format("partition {}: {}\n", each.name, to_string(each.nodes));
+  }
+  for (const Booking& each : its.bookings) {
+    text += fmt::format("booking of {} from {} to {}\n", to_string(each.nodes),
+                        to_seconds(each.from), to_seconds(each.to));
+  }
+  for (std::size_t i = 0; i < its.workload.jobs.size(); ++i) {
+    const WorkloadJob& job = its.workload.jobs[i];
+    const Where where = job.where == 0 ? Where{} : its.workload.where[job.where - 1];
+    const auto at = seen.by_name.find(job.name);
+    text += fmt::format(
+        "job {} at {}: {} nodes, {} of {} s, partitions {}, {} MB; {} instead of {}\n", job.name,
+        to_seconds(job.submit), job.nodes, to_seconds(job.runtime), to_seconds(job.walltime),
+        where.partitions, where.each.memory_mb,
+        at == seen.by_name.end() ? -1 : to_seconds(at->second), to_seconds(expected[i]));
+  }
+  return text;
+}
+
 void check(std::uint64_t seed) {
   Case its = some_case(seed);
   if (its.workload.jobs.empty()) return;
@@ -389,14 +425,16 @@ void check(std::uint64_t seed) {
   settings.kill_overrun = true;
   settings.rules.identities = true;
   for (const Booking& booking : its.bookings) settings.bookings.push_back({Time{}, booking});
-  const std::vector<WorkloadJob> jobs = its.workload.jobs;
+  const Case as_made = its;
+  const std::vector<WorkloadJob>& jobs = as_made.workload.jobs;
   Starts seen;
   Observer* const observers[] = {&seen};
   simulate_in_order(its.workload, settings, observers);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const auto at = seen.by_name.find(jobs[i].name);
     ASSERT_EQ(at == seen.by_name.end() ? kNever : at->second, expected[i])
-        << "job " << jobs[i].name;
+        << "job " << jobs[i].name << "\n"
+        << told(as_made, expected, seen);
   }
 }
 
