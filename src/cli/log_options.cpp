@@ -35,9 +35,11 @@ void refuse_option_of_logs(const CLI::App& command, const std::string& option,
 void refuse_options_of_logs(const CLI::App& command, const std::string& source,
                             const std::string& log) {
   for (const char* const option :
-       {"--size", "--min-runtime", "--never-started", "--clip", "--partition", "--status",
-        "--max-size", "--partitions-from", "--qos-from", "--memory-from", "--skip", "--user", "--group",
-        "--min-size", "--runtime", "--from", "--until", "--last", "--dependencies", "--feedback"}) {
+       {"--size",      "--min-runtime", "--never-started", "--clip",
+        "--partition", "--status",      "--max-size",      "--partitions-from",
+        "--qos-from",  "--memory-from", "--skip",          "--user",
+        "--group",     "--min-size",    "--runtime",       "--from",
+        "--until",     "--last",        "--dependencies",  "--feedback"}) {
     refuse_option_of_logs(command, option, source, log);
   }
 }

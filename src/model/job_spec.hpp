@@ -74,7 +74,7 @@ struct AdaptiveSpec {
   Speedup speedup;
   ReconfigurationCost cost;
   SizeConstraint constraint;
-  Duration resize_delay{};          // from an order to the next scheduling point, as far as known
+  Duration resize_delay{};  // from an order to the next scheduling point, as far as known
   /// At most; 0: the platform's busy power. Where the budget is of another kind (`Rules::budget`):
   /// what each node takes of that.
   double watts_per_node = 0;

@@ -17,12 +17,12 @@ namespace ductile {
 
 /// What a user asks, in words that hold on any platform.
 struct AskedWhere {
-  std::string partitions{};     // any of these, "A,B"; empty: the first one
-  std::uint64_t memory_mb = 0;  // on each node
-  std::uint32_t cores = 0;      // of each node
-  std::string things{};         // of each node, "gpu:2,fpga"
-  std::string only{}, never{};  // nodes, "0-3,7"
-  std::string features{};       // of each node, all of these: "ib,avx512"
+  std::string partitions{};              // any of these, "A,B"; empty: the first one
+  std::uint64_t memory_mb = 0;           // on each node
+  std::uint32_t cores = 0;               // of each node
+  std::string things{};                  // of each node, "gpu:2,fpga"
+  std::string only{}, never{};           // nodes, "0-3,7"
+  std::string features{};                // of each node, all of these: "ib,avx512"
   std::uint64_t memory_per_core_mb = 0;  // instead of `memory_mb`: of each core that it has there
   std::string qos{};                     // the name of a quality of service; empty: none
 
@@ -32,7 +32,7 @@ struct AskedWhere {
 /// Who asks, for how much: partitions allow some of it.
 struct Asker {
   Duration walltime{};
-  Nodes nodes = 0;                     // the most that it may ever have; 0: nobody looks
+  Nodes nodes = 0;                      // the most that it may ever have; 0: nobody looks
   std::optional<std::uint32_t> user{};  // nothing: nobody looks
 };
 

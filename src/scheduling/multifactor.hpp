@@ -60,7 +60,7 @@ LaneFactors lane_factors(const Platform& platform, const Where& where);
 /// What the priorities of jobs are computed from besides the jobs, the time, and what users used.
 struct Ranking {
   Multifactor rules{};
-  Nodes nodes = 0;                  // of the machine
+  Nodes nodes = 0;                   // of the machine
   std::vector<LaneFactors> lanes{};  // of each; of others the usual ones
 };
 
