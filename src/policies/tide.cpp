@@ -40,6 +40,8 @@ class Tide final : public Policy {
         oldest_share_(p.decimal("oldest_share")),
         wait_for_(p.decimal("wait_for")),
         cut_worth_(p.number("cut_worth")),
+        start_worth_(p.number("start_worth")),
+        scarce_(p.decimal("scarce")),
         hands_out_(chosen<HandsOut>(p, "hand_out", kHandOutWords)),
         grow_starts_(is_on(p, "grow_starts")),
         moldable_(p.number("moldable")),
@@ -52,11 +54,14 @@ class Tide final : public Policy {
   void schedule(Pass& pass) const override {
     Worths worths(pass, value_);
     answer(pass, worths);
-    serve(pass, worths);
+    if (!serve(pass, worths)) {  // running jobs first
+      hand_out(pass, worths, nullptr);
+      start_in_order(pass);
+    }
     Left left = reserve_and_backfill(pass);
     const bool any_left = pass.idle() > 0;
     if (lends_) lend(pass);
-    hand_out(pass, worths, left);
+    hand_out(pass, worths, pass.pending() > 0 ? &left : nullptr);
     if (any_left && pass.woken_by<event::Ended>()) rebalance(pass, worths, moves_, benefit_);
     tick(pass, tick_);
   }
@@ -88,9 +93,12 @@ class Tide final : public Policy {
   }
 
   /// 2. In order, at the smallest size: on idle nodes, or those on their way, or those that cuts
-  /// give; unless the job would start without cuts before these have paid.
-  void serve(Pass& pass, Worths& worths) const {
-    start_in_order(pass);
+  /// give; unless the job would start without cuts before these have paid, or the nodes are worth
+  /// more to running jobs. False: somebody waits since these shall have idle nodes first.
+  bool serve(Pass& pass, Worths& worths) const {
+    const bool by_worth = start_worth_ > 0 && is_scarce(pass);
+    if (!by_worth) start_in_order(pass);
+    bool outbid = false;
     start_in_turn(pass, [&](JobId id) {
       const Nodes need = pass.start_need(id).nodes;
       return with_cheapest_cuts(pass, worths, need, id, [&](const Sources& sources) {
@@ -99,15 +107,48 @@ class Tide final : public Policy {
         const Wide within_us = std::min(wait_for_.floor_of(cost.count()), kMost);
         const Duration within{static_cast<std::int64_t>(within_us)};
         if (starts_soon_anyway(pass, id, need, within)) return false;
-        if (cut_worth_ > 0 && !sources.cuts.empty() &&
-            Worth(pass, id, value_).of_start(need) <
-                cut_worth_ * loss_by_cuts(pass, sources.cuts, worths)) {
-          return false;
+        const auto its = [&] { return Worth(pass, id, value_).of_start(need); };
+        const SizeRange& sizes = pass.job(id).spec.size;
+        const bool has_to_win = by_worth && sizes.min < sizes.max && !is_overdue(pass, id);
+        if (sources.cuts.empty()) {
+          if (has_to_win && is_outbid(pass, worths, id, need, its() / start_worth_)) {
+            outbid = true;
+            return false;
+          }
+          return pass.start(id, exactly(need), {Why::in_order, id}, sources);
         }
-        const Why why = sources.cuts.empty() ? Why::in_order : Why::shrunk_for;
-        return pass.start(id, exactly(need), {why, id}, sources);
+        const double least = has_to_win ? std::max(cut_worth_, start_worth_) : cut_worth_;
+        if (least > 0 && its() < least * loss_by_cuts(pass, sources.cuts, worths)) return false;
+        return pass.start(id, exactly(need), {Why::shrunk_for, id}, sources);
       });
     });
+    return !outbid;
+  }
+
+  /// Do those who wait need more than a part of what is idle or can be cut?
+  bool is_scarce(const Pass& pass) const {
+    std::int64_t room = pass.idle();
+    for (const JobId id : pass.running_malleable()) room += pass.extra(id);
+    const Wide enough = scarce_.floor_of(room);
+    Wide need = 0;
+    for (JobId id = pass.first_pending(); id != JobId::none && need <= enough;
+         id = pass.next_pending(id)) {
+      need += pass.start_need(id).nodes;
+    }
+    return need > enough;
+  }
+
+  /// Has it waited for longer than the backlog of now explains, in any order?
+  bool is_overdue(const Pass& pass, JobId id) const {
+    const Duration waited = pass.now() - pass.job(id).spec.submitted - traits.overdue.grace;
+    return waited > Duration{} &&
+           waited.count() > Decimal(traits.overdue.slack).floor_of(pass.backlog().count());
+  }
+
+  /// Would running jobs take idle nodes that it needs, each for more than `value`?
+  static bool is_outbid(const Pass& pass, Worths& worths, JobId id, Nodes need, double value) {
+    const Nodes idle = pass.idle(id);
+    return idle < need || wanted_above(pass, worths, value, idle) > idle - need;
   }
 
   /// 3. and 4. The first waiting job of each partition is reserved, and the oldest ones; the others
@@ -181,12 +222,12 @@ class Tide final : public Policy {
   }
 
   /// 5. What is idle still goes where it is worth the most.
-  void hand_out(Pass& pass, Worths& worths, Left& left) const {
+  void hand_out(Pass& pass, Worths& worths, Left* left) const {
     if (hands_out_ == HandsOut::none) return;
     hand_out_by_value(pass, worths,
                       {.benefit = benefit_,
                        .to_starts = grow_starts_,
-                       .left = pass.pending() > 0 ? &left : nullptr,
+                       .left = left,
                        .reserved = hands_out_ == HandsOut::unreserved,
                        .moldable = moldable_});
   }
@@ -199,6 +240,8 @@ class Tide final : public Policy {
   Decimal oldest_share_;
   Decimal wait_for_;
   double cut_worth_;
+  double start_worth_;
+  Decimal scarce_;
   HandsOut hands_out_;
   bool grow_starts_;
   double moldable_;
@@ -241,6 +284,13 @@ PolicyInfo tide() {
            number("cut_worth", "0", 1e6, "losses",
                   "nobody is cut for a job to which the nodes are worth less than so many "
                   "times what they are to those who would give them"),
+           number("start_worth", "0", 1e6, "losses",
+                  "where nodes are scarce no job that could grow starts, unless it is overdue, if "
+                  "they are worth less to it than so many times what they are to running jobs; 0: "
+                  "all do"),
+           number("scarce", "0.3", 1e6, "nodes",
+                  "with start_worth: nodes are scarce if those who wait need more than that part "
+                  "of what is idle or can be cut"),
            choice_parameter("extra_is_free", kSwitchWords, "on",
                             "in plans, what running jobs hold beyond their smallest size is "
                             "free"),
@@ -270,7 +320,8 @@ PolicyInfo tide() {
            count("moves", "4", "moves", "so many times a pass moves nodes between running jobs"),
            choice_parameter("lend", kSwitchWords, "off",
                             "who waits still starts inside of running jobs, as under lend"),
-           expand_benefit_parameter(), tick_parameter("0")},
+           expand_benefit_parameter(),
+           tick_parameter("0")},
       .make = make_policy<Tide>,
       .defaults = {{"order", "area"}}};
 }

@@ -251,6 +251,54 @@ TEST(Tide, NobodyIsCutForAJobToWhichNodesAreWorthLess) {
   }
 }
 
+// A node is worth 100^-0.7 / 3 to the job that waits; ten times longer, and a sixth, to the one
+// that runs and has none to spare but what is idle.
+TEST(Tide, WhereNodesAreScarceAStartHasToBeWorthThemToo) {
+  const double ratio = std::pow(100, -0.7) / 3 / (std::pow(990, -0.7) / 6);  // 9.96
+  EXPECT_GT(ratio, 9.9);
+  EXPECT_LT(ratio, 10);
+  for (const auto& [settings, is_cut] :
+       {std::pair("tide:start_worth=9.9", true), std::pair("tide:start_worth=10", false),
+        std::pair("tide:start_worth=10,scarce=0.59", false),
+        std::pair("tide:start_worth=10,scarce=0.6", true),           // 3 of 5 are no more
+        std::pair("tide:start_worth=10,slack=0,grace=0", false)}) {  // not for a moment
+    World world(6, settings);
+    world.run({malleable({1, 6}, 6, 1000)});
+    world.at(10);
+    const JobId waits = world.come(malleable({3, 4}, 3, 100));
+    world.close();
+    EXPECT_EQ(world.runs(waits), is_cut) << settings;
+    EXPECT_EQ(world.size(JobId{0}), is_cut ? 3u : 6u) << settings;
+  }
+}
+
+// It could not make up for that by growing.
+TEST(Tide, AJobOfOneSizeNeedNotBeWorthItsNodes) {
+  World world(6, "tide:start_worth=10");
+  world.run({malleable({1, 6}, 6, 1000)});
+  world.at(10);
+  const JobId waits = world.come(rigid(3, 100));
+  world.close();
+  EXPECT_TRUE(world.runs(waits));
+}
+
+// Two jobs come at once to 6 idle nodes, both as fast on any: all of them are worth more to the
+// short one.
+TEST(Tide, WhereNodesAreScarceShortJobsGrowBeforeLongOnesStart) {
+  for (const auto& [settings, sizes] :
+       {std::pair("tide", std::pair(5u, 1u)), std::pair("tide:start_worth=1", std::pair(6u, 0u)),
+        std::pair("tide:start_worth=0.1", std::pair(5u, 1u)),
+        std::pair("tide:start_worth=1,scarce=1", std::pair(5u, 1u)),
+        std::pair("tide:start_worth=1,hand_out=none", std::pair(1u, 1u))}) {
+    World world(6, settings);
+    const JobId shorter = world.come(malleable({1, 6}, 6, 100));
+    const JobId longer = world.come(malleable({1, 6}, 6, 1000));
+    world.close();
+    EXPECT_EQ(world.size(shorter), sizes.first) << settings;
+    EXPECT_EQ(world.runs(longer), sizes.second > 0) << settings;
+  }
+}
+
 // ---- 3. and 4. Reservations
 // --------------------------------------------------------------------------------------
 

@@ -294,6 +294,30 @@ struct Holder {
 
 }  // namespace
 
+Nodes wanted_above(const Pass& pass, Worths& worths, double value, Nodes most) {
+  const NodeValue& rules = worths.rules();
+  const std::vector<JobId> started = pass.started();
+  Nodes wanted = 0;
+  for (const JobId id : growable_jobs(pass)) {
+    if (wanted >= most) break;
+    const Nodes size = pass.job(id).size();
+    if (size < pass.smallest(id)) continue;
+    const Worth& worth = worths.of(id);
+    Nodes to = size;
+    for (bool more = true; more;) {
+      const Nodes next = next_size(pass, worth, to, pass.job(id).spec.size.max, rules);
+      more = next > to && worth.of_node(to, next) > value;
+      if (more) to = next;
+    }
+    if (to == size) continue;
+    const bool starts = std::ranges::find(started, id) != started.end();
+    const double won_s = worth.left_s(size) - worth.left_s(to);
+    const bool pays = starts || won_s > rules.cost_s(pass.expected_cost(id, to));
+    if (pays) wanted += to - size;
+  }
+  return std::min(wanted, most);
+}
+
 void hand_out_by_value(Pass& pass, Worths& worths, const HandOutByValue& how) {
   if (pass.idle() > 0) HandingOutByValue(pass, worths, how)();
 }

@@ -90,6 +90,11 @@ Duration cost_of_cuts(const Pass& pass, std::span<const Cut> cuts);
 /// Would a waiting job start within so long anyway, at `n` nodes, if nobody were cut?
 bool starts_soon_anyway(const Pass& pass, JobId id, Nodes n, Duration within);
 
+/// So many nodes, at most `most`, would running malleable jobs take by steps that are worth more
+/// than `value` of each node, and that pay for those that did not start in this pass. O(R S) for R
+/// running jobs and S steps.
+Nodes wanted_above(const Pass& pass, Worths& worths, double value, Nodes most);
+
 /// How idle nodes are handed out by their value.
 struct HandOutByValue {
   Benefit benefit = Benefit::on;

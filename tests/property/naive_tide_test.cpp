@@ -77,6 +77,8 @@ TideOptions random_options(Draws& draws, std::string& settings) {
   options.cuts = one_of("cuts", {"on", "on", "on", "off"}) == "on";
   options.wait_for = number(one_of("wait_for", {"3", "0", "10"}));
   options.cut_worth = real(one_of("cut_worth", {"0", "0", "0.5", "2"}));
+  options.start_worth = real(one_of("start_worth", {"0", "0", "0.5", "1", "3"}));
+  options.scarce = number(one_of("scarce", {"0.3", "0", "1"}));
   options.extra_is_free = one_of("extra_is_free", {"on", "on", "off"}) == "on";
   options.oldest = std::stoul(one_of("oldest", {"0", "1", "2", "5"}));
   options.oldest_share = number(one_of("oldest_share", {"0", "0.1", "0.4"}));

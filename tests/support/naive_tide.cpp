@@ -100,10 +100,14 @@ class Machine {
       const Duration beyond = now_ - job.submit - options_.grace;
       if (beyond.count() > options_.slack.floor_of(backlog.count())) job.overdue = true;
     }
-    serve();
+    plan_.reset();
+    if (!serve()) {
+      hand_out(false);
+      start_on_idle_nodes();
+    }
     reserve_and_backfill();
     const bool any_left = idle_ > 0;
-    hand_out();
+    hand_out(true);
     if (ended && any_left) rebalance();
     for (Job& job : jobs_) {
       if (job.was_cut || job.was_grown) ++run_.resizes;
@@ -204,7 +208,7 @@ class Machine {
 
   // --- The steps
 
-  bool start_by_cuts(std::size_t id) {
+  bool start_by_cuts(std::size_t id, double at_least) {
     const Nodes need = jobs_[id].least;
     if (!options_.cuts) return false;
     std::vector<std::pair<double, std::size_t>> victims;
@@ -236,10 +240,7 @@ class Machine {
         present(false).earliest(jobs_[id].whole_at(need), need) <= now_ + within) {
       return false;
     }
-    if (options_.cut_worth > 0) {
-      const double its = weight(jobs_[id]) * jobs_[id].speed(need) / need;
-      if (its < options_.cut_worth * (lost / given)) return false;
-    }
+    if (at_least > 0 && value_of_start(jobs_[id]) < at_least * (lost / given)) return false;
     for (const auto& [other, to] : cuts) {
       resize(jobs_[other], to);
       jobs_[other].was_cut = true;
@@ -249,13 +250,59 @@ class Machine {
     jobs_[id].starts_by_cuts = true;
     return true;
   }
-  void serve() {
-    for (const std::size_t id : queue()) {
-      if (jobs_[id].least <= idle_) {
-        start(id);
-      } else if (!start_by_cuts(id)) {
-        return;
+  double value_of_start(const Job& job) const {
+    return weight(job) * job.speed(job.least) / job.least;
+  }
+  bool is_scarce() const {
+    std::int64_t room = idle_;
+    for (const std::size_t id : those(Phase::runs)) room += jobs_[id].extra();
+    Wide need = 0;
+    for (const std::size_t id : those(Phase::waits)) need += jobs_[id].least;
+    return need > options_.scarce.floor_of(room);
+  }
+  bool is_late(const Job& job) const {
+    return (now_ - job.submit - options_.grace).count() >
+           options_.slack.floor_of(backlog().count());
+  }
+  /// Idle nodes that malleable jobs would take, each for more than that.
+  std::int64_t wanted(double more_than) const {
+    std::int64_t all = 0;
+    for (const std::size_t id : those(Phase::runs)) {
+      const Job& job = jobs_[id];
+      if (!job.malleable() || job.was_cut || job.starts_by_cuts) continue;
+      Nodes to = job.size;
+      for (Nodes next = step_from(job, to, job.most); next > to && value(job, to, next) > more_than;
+           next = step_from(job, to, job.most)) {
+        to = next;
       }
+      const double left = left_s(job);
+      const double won = left / job.speed(job.size) - left / job.speed(to);
+      if (job.starts || won > cost_s(job, job.size, to)) all += to - job.size;
+    }
+    return all;
+  }
+
+  /// Has nobody been left waiting for the sake of running jobs that want its idle nodes?
+  bool serve() {
+    const bool by_worth = options_.start_worth > 0 && is_scarce();
+    for (const std::size_t id : queue()) {
+      const Job& job = jobs_[id];
+      const bool has_to_win = by_worth && job.least < job.most && !is_late(job);
+      if (job.least <= idle_) {
+        const double its = value_of_start(job) / options_.start_worth;
+        if (has_to_win && wanted(its) + job.least > idle_) return false;
+        start(id);
+      } else if (!start_by_cuts(id, has_to_win ? std::max(options_.cut_worth, options_.start_worth)
+                                               : options_.cut_worth)) {
+        return true;
+      }
+    }
+    return true;
+  }
+  void start_on_idle_nodes() {
+    for (const std::size_t id : queue()) {
+      if (jobs_[id].least > idle_) return;
+      start(id);
     }
   }
 
@@ -315,12 +362,13 @@ class Machine {
     return options_.scaled ? job.time_at(job.size, job.left_by(now_, job.believed))
                            : deadline(job) - now_;
   }
-  void hand_out() {
+  void hand_out(bool moldable_too) {
     if (options_.hand_out == TideOptions::HandOut::none) return;
     std::vector<Taker> takers;
     for (const std::size_t id : those(Phase::runs)) {
       const Job& job = jobs_[id];
       if (job.type == JobType::rigid || job.was_cut || job.starts_by_cuts) continue;
+      if (job.was_grown || (!moldable_too && !job.malleable())) continue;
       if (job.starts ? !options_.grow_starts : !job.malleable()) continue;
       // Who has too little left for any resize to pay is not asked.
       const bool pays = left_s(job) / job.speed(job.size) > cost_s(job, job.size, job.size + 1);

@@ -23,6 +23,8 @@ struct TideOptions {
   bool cuts = true;
   Decimal wait_for = Decimal(3);
   double cut_worth = 0;
+  double start_worth = 0;
+  Decimal scarce = Decimal(0.3);
   bool extra_is_free = true;
   std::size_t oldest = 0;
   Decimal oldest_share = Decimal(0.4);
