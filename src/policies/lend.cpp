@@ -11,6 +11,7 @@
 
 #include "policies/lending.hpp"
 #include "policies/registry.hpp"
+#include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/mates.hpp"
 
@@ -20,16 +21,20 @@ namespace {
 class Lend final : public Policy {
  public:
   explicit Lend(const Parameters& p)
-      : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}}),
+      : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}},
+               {.contention = p.choice("learn") == "on"}),
         lending_(lending(p)),
         backfill_{.reservation_depth = static_cast<std::uint32_t>(p.number("depth"))},
+        moves_on_(p.choice("move_on") == "on"),
         tick_(seconds(p.number("tick"))) {}
 
   void schedule(Pass& pass) const override {
     const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
       return lending_.start_inside(pass, finder, plan, id, at);
     };
-    while (start_or_share(pass, backfill_, lending_.sharing, start_inside)) {
+    const auto move_on = [&](Timeline& plan) { return move_a_guest_on(pass, plan); };
+    while (moves_on_ ? start_or_share(pass, backfill_, lending_.sharing, start_inside, move_on)
+                     : start_or_share(pass, backfill_, lending_.sharing, start_inside)) {
     }
     tick(pass, tick_);
   }
@@ -37,6 +42,7 @@ class Lend final : public Policy {
  private:
   Lending lending_;
   Backfill backfill_;
+  bool moves_on_;
   Duration tick_;
 };
 
@@ -59,6 +65,13 @@ PolicyInfo lend() {
       .make = make_policy<Lend>,
       .defaults = {{"order", "area"}, {"slack", "1"}}};
   std::ranges::move(lending_parameters(), std::back_inserter(info.parameters));
+  info.parameters.push_back(
+      choice_parameter("move_on", kSwitchWords, "off",
+                       "guests leave their mates for idle nodes that nobody who waits can use"));
+  info.parameters.push_back(
+      choice_parameter("learn", kSwitchWords, "off",
+                       "what jobs lose by each other is learned from pairs that were seen to "
+                       "share nodes, in simulations"));
   info.parameters.push_back(tick_parameter("0"));
   return info;
 }

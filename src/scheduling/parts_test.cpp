@@ -458,5 +458,36 @@ TEST_F(Contending, ByTheIdealModelEachNodeCountsForItself) {
   EXPECT_EQ(with.job(b).pace.share(), 0.45);
 }
 
+// What it lost so far stays as it was believed to be.
+TEST_F(Contending, WhatIsLearnedHoldsFromThenOn) {
+  Stage with(setup(ShareModel::worst));
+  begin(with);
+  EXPECT_TRUE(with.resized(a) && with.resized(b));
+  with.close();
+  EXPECT_EQ(with.job(a).pace.share(), 0.25);
+  with.at(20);
+  const event::ContentionLearned learned{parse_contention("1:0.5:1:1:0.8:1:1:1:1")};
+  EXPECT_TRUE(with.tell(learned));
+  EXPECT_FALSE(with.tell(learned));  // it is known
+  EXPECT_EQ(with.job(a).pace.share(), 0.4);
+  EXPECT_EQ(with.job(b).pace.share(), 0.25);
+  EXPECT_EQ(with.job(guest).pace.share(), 0.4);
+  EXPECT_TRUE(with.ended(guest));
+  with.close();
+  // As before: 90 s were left at 10 s, of which A has done a quarter of 10 s, and B 4.5 s.
+  EXPECT_EQ(with.job(a).limit, at_s(195));
+  EXPECT_LE(abs(with.job(b).limit - at_s(191)), 2 * kTick);
+}
+
+TEST_F(Contending, NobodyLosesAnythingAnyMore) {
+  Stage with(setup(ShareModel::worst));
+  begin(with);
+  EXPECT_TRUE(with.resized(a) && with.resized(b));
+  with.close();
+  with.at(20);
+  EXPECT_TRUE(with.tell(event::ContentionLearned{}));
+  for (const JobId id : {a, b, guest}) EXPECT_EQ(with.job(id).pace.share(), 0.5);
+}
+
 }  // namespace
 }  // namespace ductile::testing

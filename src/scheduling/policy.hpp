@@ -19,6 +19,7 @@ struct Wants {
   bool corridor =
       false;            // the bounds of power that the machine shall keep; the upper one binds then
   bool points = false;  // that running jobs are where they can be resized (`event::AtPoint`)
+  bool contention = false;  // what jobs that share nodes are seen to lose by each other
 };
 
 /// Decides in one pass, given its view and its pen. Const: the same core and the same events give

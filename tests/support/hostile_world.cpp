@@ -821,7 +821,7 @@ void HostileWorld::act() {
     case 10:
       return request();
     case 11:
-      return believe();
+      return settings_.shares && draws_.chance(0.3) ? learn_contention() : believe();
     case 12:
       return change_corridor();
     case 13:
@@ -1243,6 +1243,16 @@ void HostileWorld::believe() {
     require(core_.state().woken == woken && core_.state().must_wake == must_wake,
             "a belief woke the policy");
   }
+}
+
+void HostileWorld::learn_contention() {
+  const event::ContentionLearned learned{random_contention(draws_)};
+  if (learned.contention == core_.state().rules.contention) {
+    return fib("the same contention once more", learned);
+  }
+  const EventKinds woken = core_.state().woken;
+  fact("ContentionLearned", learned);
+  require(core_.state().woken == woken, "a belief woke the policy");
 }
 
 void HostileWorld::change_corridor() {

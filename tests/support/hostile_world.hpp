@@ -209,6 +209,7 @@ class HostileWorld {
   Time believed_end(JobId id) const;
   void request();
   void believe();
+  void learn_contention();
   void change_corridor();
   std::shared_ptr<const Policy> some_policy();
   void change_policy(std::shared_ptr<const Policy> policy);
