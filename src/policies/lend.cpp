@@ -22,10 +22,9 @@ class Lend final : public Policy {
  public:
   explicit Lend(const Parameters& p)
       : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}},
-               {.contention = p.choice("learn") == "on"}),
+               {.contention = p.choice("learn") == "on", .moves = p.choice("move_on") == "on"}),
         lending_(lending(p)),
         backfill_{.reservation_depth = static_cast<std::uint32_t>(p.number("depth"))},
-        moves_on_(p.choice("move_on") == "on"),
         tick_(seconds(p.number("tick"))) {}
 
   void schedule(Pass& pass) const override {
@@ -33,8 +32,8 @@ class Lend final : public Policy {
       return lending_.start_inside(pass, finder, plan, id, at);
     };
     const auto move_on = [&](Timeline& plan) { return move_a_guest_on(pass, plan); };
-    while (moves_on_ ? start_or_share(pass, backfill_, lending_.sharing, start_inside, move_on)
-                     : start_or_share(pass, backfill_, lending_.sharing, start_inside)) {
+    while (wants.moves ? start_or_share(pass, backfill_, lending_.sharing, start_inside, move_on)
+                       : start_or_share(pass, backfill_, lending_.sharing, start_inside)) {
     }
     tick(pass, tick_);
   }
@@ -42,7 +41,6 @@ class Lend final : public Policy {
  private:
   Lending lending_;
   Backfill backfill_;
-  bool moves_on_;
   Duration tick_;
 };
 

@@ -122,6 +122,7 @@ class PortfolioPolicy final : public Policy {
       wants.mtct = wants.mtct || member->wants.mtct;
       wants.corridor = wants.corridor || member->wants.corridor;
       wants.contention = wants.contention || member->wants.contention;
+      wants.moves = wants.moves || member->wants.moves;
     }
   }
 

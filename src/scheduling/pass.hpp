@@ -377,7 +377,8 @@ class Pass {
 
   /// A running job that holds parts of nodes leaves all that it does not have alone for idle ones,
   /// of these cells, and has its number of nodes whole then; who shared them with it gets its
-  /// cores. It is a resize `on` those nodes, and recorded as one. Needs identities.
+  /// cores. It is a resize `on` those nodes, and recorded as one. Needs identities, and a world
+  /// that moves jobs.
   bool move_on(JobId id, Reason reason, const Spread* in = nullptr);
   /// Makes a recorded call.
   bool call(const PenCall& call);

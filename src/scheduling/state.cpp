@@ -818,8 +818,8 @@ bool State::resizable(JobId id) const {
 
 bool State::can_leave_shared(JobId id) const {
   const Job& job = jobs[id];
-  return is_free(job) && job.ordered == 0 && sizes_while_running(job.spec.type) &&
-         world_can_resize(job) && !job.holding.parts.empty();
+  return capabilities.moves && is_free(job) && job.ordered == 0 &&
+         sizes_while_running(job.spec.type) && world_can_resize(job) && !job.holding.parts.empty();
 }
 
 Claim* Facts::find(ClaimId id) {

@@ -247,8 +247,9 @@ class World {
   static Capabilities capabilities(const SimulationSettings& settings) {
     Capabilities can;
     can.instant_start = settings.start_delay.is_zero();
-    can.moves = settings.moves && !(settings.node_events.empty() && settings.bookings.empty() &&
-                                    settings.orders.empty());
+    const bool are_moved = !settings.node_events.empty() || !settings.bookings.empty() ||
+                           !settings.orders.empty() || settings.policy->wants.moves;
+    can.moves = settings.moves && are_moved;
     if (settings.suspends || !settings.orders.empty() || settings.policy->traits.needs.suspends) {
       can.suspends = Suspends::all;
     }
