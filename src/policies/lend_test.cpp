@@ -261,7 +261,6 @@ TEST(Lend, WhatIsLearnedIsAskedFor) {
   EXPECT_TRUE(make_policy("lend:learn=on")->wants.contention);
   EXPECT_FALSE(make_policy("portfolio:of=easy|lend")->wants.contention);
   EXPECT_TRUE(make_policy("portfolio:of=easy|lend+learn=on")->wants.contention);
-  EXPECT_TRUE(make_policy("portfolio:policies=easy;lend")->wants.contention == false);
 }
 
 // `tide:lend=on` lends on the terms that `lend` has by default.

@@ -160,7 +160,9 @@ bool Pass::fits(JobId id, Nodes n) const {
 }
 
 bool Pass::cut_in_pass(const Job& its) const {
-  return state_.in_pass(its) && its.doing == Doing::resizing && its.target < its.holding.count;
+  // Who moves off nodes that he shares keeps their number.
+  return state_.in_pass(its) && its.doing == Doing::resizing && its.target < its.holding.count &&
+         its.holding.parts.empty();
 }
 
 bool Pass::grown_in_pass(const Job& its) const {

@@ -29,7 +29,7 @@ class Scribble {
 
   void all() {
     for (std::uint32_t n = chosen_.shares ? below(4) : 0; n > 0; --n) share();
-    if (chosen_.shares && below(4) == 0) move_on();
+    if (chosen_.shares && below(2) == 0) move_on();
     if (chosen_.blocks && below(6) == 0) use_blocks();
     for (std::uint32_t n = below(chosen_.calls + 1); n > 0; --n) call();
     if (chosen_.blocks && below(10) == 0) use_blocks();
@@ -325,7 +325,8 @@ class Scribble {
 
   // Who has parts of nodes leaves these for idle ones.
   void move_on() {
-    const std::vector<JobId> from = running();
+    std::vector<JobId> from(pass_.parted().begin(), pass_.parted().end());
+    if (from.empty() || below(8) == 0) from = running();
     if (from.empty()) return;
     for (std::uint32_t n = 3; n > 0; --n) {
       const JobId id = any_of(from);
