@@ -73,6 +73,7 @@ struct Teller {
   }
   Told operator()(const event::Believed&) const { return std::nullopt; }
   Told operator()(const event::AtPoint&) const { return std::nullopt; }
+  Told operator()(const event::ContentionLearned&) const { return std::nullopt; }
   Told operator()(const event::SizeOrdered& its) const {
     return Json{{"what", "ordered"}, {"nodes", its.size == 0 ? Json() : Json(its.size)}};
   }

@@ -11,6 +11,7 @@
 
 #include "policies/lending.hpp"
 #include "policies/registry.hpp"
+#include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/mates.hpp"
 
@@ -20,7 +21,8 @@ namespace {
 class Lend final : public Policy {
  public:
   explicit Lend(const Parameters& p)
-      : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}}),
+      : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}},
+               {.contention = p.choice("learn") == "on", .moves = p.choice("move_on") == "on"}),
         lending_(lending(p)),
         backfill_{.reservation_depth = static_cast<std::uint32_t>(p.number("depth"))},
         tick_(seconds(p.number("tick"))) {}
@@ -29,7 +31,9 @@ class Lend final : public Policy {
     const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
       return lending_.start_inside(pass, finder, plan, id, at);
     };
-    while (start_or_share(pass, backfill_, lending_.sharing, start_inside)) {
+    const auto move_on = [&](Timeline& plan) { return move_a_guest_on(pass, plan); };
+    while (wants.moves ? start_or_share(pass, backfill_, lending_.sharing, start_inside, move_on)
+                       : start_or_share(pass, backfill_, lending_.sharing, start_inside)) {
     }
     tick(pass, tick_);
   }
@@ -59,6 +63,13 @@ PolicyInfo lend() {
       .make = make_policy<Lend>,
       .defaults = {{"order", "area"}, {"slack", "1"}}};
   std::ranges::move(lending_parameters(), std::back_inserter(info.parameters));
+  info.parameters.push_back(
+      choice_parameter("move_on", kSwitchWords, "off",
+                       "guests leave their mates for idle nodes that nobody who waits can use"));
+  info.parameters.push_back(
+      choice_parameter("learn", kSwitchWords, "off",
+                       "what jobs lose by each other is learned from pairs that were seen to "
+                       "share nodes, in simulations"));
   info.parameters.push_back(tick_parameter("0"));
   return info;
 }

@@ -154,6 +154,115 @@ TEST(Lend, MayTakeWholeSocketsOnly) {
   }
 }
 
+// Each mate uses four of its eight cores. A guest of two nodes has six of each, for 133.3 s, in
+// which each mate loses half; or four, for 200 s, in which they lose nothing.
+TEST(Lend, TheSplitMayBeTheOneThatLosesLeast) {
+  for (const bool least : {true, false}) {
+    SmallWorld world(machine(2),
+                     std::string("lend:weight=0,split=") + (least ? "least_loss" : "most"));
+    JobSpec spec = malleable({1, 1}, 1, 1000);
+    spec.cores = 4;
+    const JobId mate = world.submit(spec);
+    world.submit(spec);
+    world.close();
+    world.at(1);
+    const JobId guest = world.submit(malleable({2, 2}, 2, 100));
+    world.close();
+    ASSERT_TRUE(world.runs(guest));
+    EXPECT_EQ(world.core.job(mate).pace, (least ? Pace{1, 1} : Pace{2, 4}));
+    EXPECT_EQ(world.core.job(guest).pace, (least ? Pace{4, 8} : Pace{6, 8}));
+  }
+}
+
+// Half of its nodes are lost where the mate uses four of its cores, and nothing by taking fewer,
+// but for that the guest stays longer: over its requested time that is more.
+TEST(Lend, TheSplitThatLosesLeastMayBeTheLargest) {
+  SmallWorld world(machine(1), "lend:split=least_loss");
+  JobSpec spec = malleable({1, 1}, 1, 1000);
+  spec.cores = 4;
+  const JobId mate = world.submit(spec);
+  world.close();
+  world.at(1);
+  world.submit(malleable({1, 1}, 1, 100));
+  world.close();
+  EXPECT_EQ(world.core.job(mate).pace, (Pace{2, 4}));
+}
+
+// The guest has done 30 s of its 100 s when a node comes free that nobody can use.
+TEST(Lend, AGuestMovesOnToIdleNodes) {
+  for (const bool moves : {true, false}) {
+    SmallWorld world(machine(2), std::string("lend:move_on=") + (moves ? "on" : "off"));
+    const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
+    const JobId other = world.submit(rigid(1, 1000));
+    world.close();
+    world.at(10);
+    const JobId guest = world.submit(malleable({1, 1}, 1, 100));
+    world.close();
+    ASSERT_TRUE(world.runs(guest));
+    world.at(50);
+    world.end(other);
+    world.close();
+    EXPECT_EQ(world.core.job(mate).holding.parts.empty(), moves);
+    EXPECT_EQ(world.core.job(guest).holding.parts.empty(), moves);
+    EXPECT_EQ(world.core.job(guest).limit,
+              (moves ? at_s(120) : later(at_s(10), seconds(400 / 3.0))));
+    EXPECT_EQ(world.core.state().idle.count(), moves ? 0u : 1u);
+    world.at(120);
+    if (moves) world.end(guest);
+    world.close();
+    EXPECT_EQ(world.core.state().idle.count(), 1u);
+  }
+}
+
+// Two nodes come free, of which the guest needs both: it has one idle one from the beginning.
+TEST(Lend, AGuestKeepsTheNodesThatItHasAlone) {
+  SmallWorld world(machine(3), "lend:move_on=on");
+  world.submit(malleable({1, 1}, 1, 1000));
+  const JobId other = world.submit(rigid(1, 1000));
+  world.close();
+  world.at(10);
+  const JobId guest = world.submit(malleable({2, 2}, 2, 100));
+  world.close();
+  ASSERT_TRUE(world.runs(guest));
+  const NodeSet before = world.core.job(guest).holding.nodes;
+  world.at(50);
+  world.end(other);
+  world.close();
+  const NodeSet after = world.core.job(guest).holding.nodes;
+  EXPECT_EQ(intersection(before, after).count(), 1u);
+  EXPECT_EQ(after.count(), 2u);
+  EXPECT_TRUE(world.core.job(guest).holding.parts.empty());
+}
+
+// The node that comes free is for the job that is reserved on all of them from 100 s on, or, until
+// then, for one that waits.
+TEST(Lend, AGuestMovesOnToNothingThatIsReserved) {
+  for (const bool reserved : {true, false}) {
+    SmallWorld world(machine(3), "lend:order=fcfs,move_on=on");
+    world.submit(malleable({1, 1}, 1, 1000));
+    const JobId other = world.submit(rigid(1, 1000));
+    world.submit(rigid(1, 90));
+    world.close();
+    world.at(10);
+    const JobId guest = world.submit(malleable({1, 1}, 1, 100));
+    world.close();
+    ASSERT_TRUE(world.runs(guest));
+    if (reserved) world.submit(rigid(2, 500));
+    world.close();
+    world.at(50);
+    world.end(other);
+    world.close();
+    EXPECT_EQ(world.core.job(guest).holding.parts.empty(), !reserved);
+  }
+}
+
+TEST(Lend, WhatIsLearnedIsAskedFor) {
+  EXPECT_FALSE(make_policy("lend")->wants.contention);
+  EXPECT_TRUE(make_policy("lend:learn=on")->wants.contention);
+  EXPECT_FALSE(make_policy("portfolio:of=easy|lend")->wants.contention);
+  EXPECT_TRUE(make_policy("portfolio:of=easy|lend+learn=on")->wants.contention);
+}
+
 // `tide:lend=on` lends on the terms that `lend` has by default.
 TEST(Lend, ItsDefaultsAreThoseOfLending) {
   EXPECT_EQ(lending(Registry().parameters("lend")), Lending());

@@ -1,7 +1,9 @@
 #include "policies/lending.hpp"
 
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "policies/sharing.hpp"
@@ -9,6 +11,8 @@
 
 namespace ductile {
 namespace {
+
+constexpr std::array<std::string_view, 2> kSplitWords{"most", "least_loss"};
 
 /// It should have ended: what it would lose nobody knows.
 bool is_overdue(const Pass& pass, const Mate& mate) { return pass.work_left(mate.job).left <= 0; }
@@ -62,7 +66,10 @@ bool Lending::start_inside(Pass& pass, MateFinder& finder, Timeline& plan, JobId
     if (worth(id, gain) <= margin * chosen.penalty) return false;
     return !protects || !disturbs(pass, plan, guest, chosen);
   };
-  return start_as_guest(pass, finder, plan, id, at, {free_nodes, lost, pays});
+  const auto guests = [&](const Guest& guest) { return worth(id, guest.shared); };
+  Terms terms{free_nodes, lost, pays};
+  if (sharing.split == Split::least_loss) terms.guests = guests;
+  return start_as_guest(pass, finder, plan, id, at, terms);
 }
 
 Lending lending(const Parameters& p) {
@@ -71,7 +78,8 @@ Lending lending(const Parameters& p) {
                       .guests = static_cast<std::uint32_t>(p.number("guests")),
                       .candidates = static_cast<std::uint32_t>(p.number("candidates")),
                       .inside = p.choice("outlive") == "off",
-                      .whole_sockets = p.choice("whole_sockets") == "on"},
+                      .whole_sockets = p.choice("whole_sockets") == "on",
+                      .split = chosen<Split>(p, "split", kSplitWords)},
           .weight = p.number("weight"),
           .margin = p.number("margin"),
           .free_nodes = p.choice("free_nodes") == "on",
@@ -82,6 +90,9 @@ std::vector<ParameterInfo> lending_parameters() {
   return {sharing_factor_parameter("0.75"),
           choice_parameter("whole_sockets", kSwitchWords, "off",
                            "guests are given whole sockets, where that may be"),
+          choice_parameter("split", kSplitWords, "most",
+                           "a guest is given as many cores as may be taken, or, if it and its "
+                           "mates lose less so, only those that mates cannot use"),
           mates_parameter(),
           guests_parameter(),
           candidates_parameter("loss"),

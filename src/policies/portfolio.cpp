@@ -121,6 +121,8 @@ class PortfolioPolicy final : public Policy {
       all.parts = all.parts || needs.parts;
       wants.mtct = wants.mtct || member->wants.mtct;
       wants.corridor = wants.corridor || member->wants.corridor;
+      wants.contention = wants.contention || member->wants.contention;
+      wants.moves = wants.moves || member->wants.moves;
     }
   }
 

@@ -113,7 +113,7 @@ namespace {
 /// Does it wake the policies that want to hear of such an event?
 template <class E>
 bool is_news(const E&, const State&) {
-  return !std::is_same_v<E, event::Believed>;
+  return !std::is_same_v<E, event::Believed> && !std::is_same_v<E, event::ContentionLearned>;
 }
 bool is_news(const event::ConfigChanged& changed, const State& state) {
   return !changed.choice || changed.traits != state.traits;
@@ -156,6 +156,7 @@ bool Core::apply(Time now, const event::Suspended& e) { return apply_at(now, e);
 bool Core::apply(Time now, const event::StopOrdered& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::Booked& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::AtPoint& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::ContentionLearned& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::TimerFired& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::MachineChanged& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const Event& event) {
@@ -567,6 +568,14 @@ bool Core::happened(const event::Suspended& suspended) {
 
 bool Core::happened(const event::AtPoint& at_point) {
   return state_.jobs.contains(at_point.job) && state_.jobs[at_point.job].status == Status::running;
+}
+
+bool Core::happened(const event::ContentionLearned& learned) {
+  if (learned.contention == state_.rules.contention) return false;
+  for (const JobId id : state_.believe_contention(learned.contention)) {
+    state_.unforeseen.push_back(id);
+  }
+  return true;
 }
 
 bool Core::happened(const event::StopOrdered& ordered) {

@@ -52,6 +52,7 @@ class Core {
   bool apply(Time now, const event::StopOrdered& ordered);
   bool apply(Time now, const event::Booked& booked);
   bool apply(Time now, const event::AtPoint& at_point);
+  bool apply(Time now, const event::ContentionLearned& learned);
   bool apply(Time now, const Event& event);
 
   /// Ends the instant: carries out due claims and operator's orders, takes malleable jobs off nodes
@@ -113,6 +114,7 @@ class Core {
   bool happened(const event::Suspended& suspended);
   bool happened(const event::StopOrdered& ordered);
   bool happened(const event::AtPoint& at_point);
+  bool happened(const event::ContentionLearned& learned);
   bool happened(const event::Booked& booked);
 
   /// The job leaves its nodes but is not over: it waits again.

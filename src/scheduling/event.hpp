@@ -12,6 +12,7 @@
 #include "base/ids.hpp"
 #include "base/node_set.hpp"
 #include "base/time.hpp"
+#include "model/contention.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
 #include "scheduling/booking.hpp"
@@ -172,6 +173,12 @@ struct Booked {
 struct AtPoint {
   JobId job;
 };
+/// What jobs lose by each other on shared nodes is believed to be this from now on: learned from
+/// pairs that were seen there. Told to policies that want it (`Wants::contention`); never wakes
+/// one.
+struct ContentionLearned {
+  Contention contention;
+};
 
 }  // namespace event
 
@@ -181,7 +188,7 @@ using Event =
                  event::NodesChanged, event::CorridorChanged, event::Believed, event::SizeOrdered,
                  event::ConfigChanged, event::TimerFired, event::Altered, event::MachineChanged,
                  event::MoveOrdered, event::Suspended, event::StopOrdered, event::Booked,
-                 event::AtPoint>;
+                 event::AtPoint, event::ContentionLearned>;
 
 template <class E>
 constexpr EventKinds kind_of() {

@@ -67,9 +67,13 @@ void check_parts(const State& state) {
     require(job.pace == state.believed_pace(job), "its speed by its parts", id);
     const bool cuts = job.doing == Doing::resizing;
     for_each_node(state.shared_of(job), [&](std::uint32_t node) {
-      const bool gives = cuts && awaited.contains(node);
-      take(node, slice_of(gives ? state.find(job.decision)->decision.after : job.holding, node),
-           id);
+      const Holding* its = &job.holding;
+      if (cuts && awaited.contains(node)) {
+        // Who moves off it has its part until then.
+        const Holding& after = state.find(job.decision)->decision.after;
+        if (after.nodes.contains(node)) its = &after;
+      }
+      take(node, slice_of(*its, node), id);
     });
   }
   for (const Claim& claim : state.claims) {

@@ -129,6 +129,13 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
   };
   for (const Candidate& its : mates_) add(have_, its.has);
   std::ranges::sort(have_, std::greater());
+  most_.push_back(whole_);
+  if (sharing.split == Split::least_loss) {
+    for (const Candidate& its : mates_) {
+      if (its.cores < its.has) add(most_, its.has - its.cores);
+    }
+    std::ranges::sort(most_, std::greater());
+  }
   for (std::size_t bound = 0; bound < efficiencies_.size(); ++bound) {
     std::vector<std::uint16_t>& each = efficiencies_[bound];
     for (const Candidate& its : mates_) {
@@ -138,14 +145,15 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
   }
 }
 
-Guest MateFinder::guest(JobId id, std::uint16_t efficiency, std::uint32_t of) const {
+Guest MateFinder::guest(JobId id, std::uint16_t efficiency, std::uint32_t of,
+                        std::uint32_t most) const {
   const Job& job = pass_.job(id);
   const Queue::Need need = pass_.start_need(id);
   Guest guest{
       .job = id, .nodes = need.nodes, .length = need.walltime, .efficiency = efficiency, .of = of};
   if (!sizes_while_running(job.spec.type)) return guest;
   const std::uint32_t uses = usable(job.spec);
-  const auto may = static_cast<std::uint32_t>(sharing_.factor.floor_of(of));
+  const auto may = std::min(static_cast<std::uint32_t>(sharing_.factor.floor_of(of)), most);
   // Whole sockets, where one of them may be taken.
   const std::uint32_t unit = sharing_.whole_sockets && may >= socket_ ? socket_ : 1;
   const std::uint32_t cores = std::min(may / unit * unit, unit * ((uses + unit - 1) / unit));
@@ -293,11 +301,15 @@ Match MateFinder::best(JobId id, Nodes idle, FunctionRef<ChosenMates(const Guest
   Match best;
   for (const std::uint32_t of : have_) {
     for (const std::uint16_t each : efficiencies(id)) {
-      const Guest its = guest(id, each, of);
-      if (!may_have_mates(its, idle)) continue;
-      ChosenMates chosen = mates_for(its);
-      if (chosen.mates.empty()) continue;
-      if (best.empty() || chosen.penalty < best.chosen.penalty) best = {its, std::move(chosen)};
+      std::uint32_t cores = 0;
+      for (const std::uint32_t most : most_) {
+        const Guest its = guest(id, each, of, most);
+        if (std::exchange(cores, its.cores) == its.cores) continue;  // or it cannot share any
+        if (!may_have_mates(its, idle)) continue;
+        ChosenMates chosen = mates_for(its);
+        if (chosen.mates.empty()) continue;
+        if (best.empty() || chosen.sum() < best.chosen.sum()) best = {its, std::move(chosen)};
+      }
     }
   }
   return best;
@@ -348,28 +360,60 @@ bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Ti
     ChosenMates chosen = finder.choose(guest, idle, penalty);
     if (chosen.was_cut) pass.note_cut_search();
     if (chosen.mates.empty() || !terms.pays(guest, gain, chosen)) return {};
+    if (terms.guests) chosen.guests = (*terms.guests)(guest);
     return chosen;
   };
   const Match best = finder.best(id, terms.free_nodes ? pass.idle(id) : 0, mates_for);
   return !best.empty() && finder.start(pass, best);
 }
 
-bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside) {
+bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside,
+                    std::optional<MoveOn> move_on) {
   if (pass.in_one_lane() && !how.is_slurms()) start_in_order(pass);
-  if (pass.pending() == 0) return false;
+  const bool moves = move_on && pass.idle() > 0 && !pass.parted().empty();
+  const auto end_with_plan = [&](Timeline& plan) { return moves && (*move_on)(plan); };
+  if (pass.pending() == 0) {
+    if (!moves) return false;
+    Timeline plan = timeline_for(pass, how);
+    return end_with_plan(plan);
+  }
   MateFinder finder(pass, sharing);
-  if (finder.empty()) {
+  if (finder.empty() && !moves) {
     start_and_backfill(pass, how);
     return false;
   }
   pass.forget_memo();
   Timeline plan = timeline_for(pass, how);
   bool any = false;
-  const auto start_inside = [&](JobId id, Time at) { return any = inside(finder, plan, id, at); };
+  const auto start_inside = [&](JobId id, Time at) {
+    return any = !finder.empty() && inside(finder, plan, id, at);
+  };
   const Behind behind = start_or_reserve(pass, plan, how, nullptr, start_inside);
   const bool looks_behind = !any && behind.anybody() && !how.is_slurms();
   if (looks_behind) start_behind(pass, plan, behind, start_inside);
-  return any;
+  return any || end_with_plan(plan);
+}
+
+bool move_a_guest_on(Pass& pass, Timeline& plan) {
+  struct Move {
+    double gain = 0;
+    JobId job = JobId::none;
+    Spread in{};
+  };
+  Move best;
+  for (const JobId id : pass.parted()) {
+    if (!pass.is_guest(id) || !pass.can_move_on(id)) continue;
+    const Nodes fresh = pass.not_alone(id).count();
+    const Time now = pass.now(), end = pass.end_alone(id);
+    if (fresh > pass.idle(id) || end >= pass.expected_end(id)) continue;
+    const double gain = static_cast<double>((pass.expected_end(id) - end).count()) /
+                        static_cast<double>(pass.job(id).spec.walltime.count());
+    if (gain <= best.gain) continue;
+    Spread in;
+    if (plan.earliest(pass.demand(id, fresh), end - now, now, in) > now) continue;
+    best = {gain, id, std::move(in)};
+  }
+  return best.job != JobId::none && pass.move_on(best.job, {Why::guest}, &best.in);
 }
 
 }  // namespace ductile

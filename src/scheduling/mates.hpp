@@ -24,6 +24,10 @@
 
 namespace ductile {
 
+/// How many cores a guest is given: as many as may be taken, or of that and of what mates cannot
+/// use that with which it and its mates lose the least together.
+enum class Split : std::uint8_t { most, least_loss };
+
 /// How nodes are shared.
 struct Sharing {
   Decimal factor{0.5};             // at most this share of a node's cores is taken from a mate
@@ -32,6 +36,7 @@ struct Sharing {
   std::uint32_t candidates = 100;  // only so many are looked at, those of the least penalty
   bool inside = true;              // a guest has to be believed to end before its mates do
   bool whole_sockets = true;       // are taken, where one may be; else any cores
+  Split split = Split::most;
   bool operator==(const Sharing&) const = default;
 };
 
@@ -72,8 +77,11 @@ struct ChosenMates {
   std::vector<Mate> mates;
   Nodes nodes = 0;
   double penalty = 0;  // of all of them
+  double guests = 0;   // what its guest loses by its length on shared nodes, if that counts
   /// The search among more than two mates was ended before it had seen all sets.
   bool was_cut = false;
+
+  double sum() const { return penalty + guests; }
 };
 
 /// A guest and its mates; it has none if there are none.
@@ -99,10 +107,12 @@ class MateFinder {
     return efficiencies_[static_cast<std::size_t>(pass_.job(id).spec.bound)];
   }
   /// What it would be as a guest, beside mates beside which it does as much and that have `of`
-  /// cores of each of their nodes, or more; `cores` is 0 if it is not malleable or needs more cores
-  /// for its processes than it would get.
-  Guest guest(JobId id, std::uint16_t efficiency, std::uint32_t of) const;
-  Guest guest(JobId id, std::uint16_t efficiency) const { return guest(id, efficiency, whole_); }
+  /// cores of each of their nodes, or more, with no more than `most` of them; `cores` is 0 if it is
+  /// not malleable or needs more cores for its processes than it would get.
+  Guest guest(JobId id, std::uint16_t efficiency, std::uint32_t of, std::uint32_t most) const;
+  Guest guest(JobId id, std::uint16_t efficiency) const {
+    return guest(id, efficiency, whole_, whole_);
+  }
   /// Could there be mates for it, with up to so many idle nodes besides? Says no only if there are
   /// none; costs next to nothing where there are none.
   bool may_have_mates(const Guest& guest, Nodes idle);
@@ -113,7 +123,8 @@ class MateFinder {
   /// came first. Nobody if there are none.
   ChosenMates choose(const Guest& guest, Nodes idle, Penalty penalty) const;
   /// Of the guests that a waiting job would be beside one or the other mates the one whose mates,
-  /// as `mates_for` says, have the least penalty. Up to `idle` of its nodes may be others.
+  /// as `mates_for` says, have the least penalty, with what it loses itself. Up to `idle` of its
+  /// nodes may be others.
   Match best(JobId id, Nodes idle, FunctionRef<ChosenMates(const Guest&)> mates_for);
   /// The cuts and the gain by which it starts.
   bool start(Pass& pass, const Match& match) const;
@@ -172,6 +183,10 @@ class MateFinder {
   std::uint32_t socket_ = 1;  // cores of one
   std::vector<Candidate> mates_;
   std::vector<std::uint32_t> have_;  // cores of each of their nodes: the most first, each once
+  /// The most that a guest may have, to be tried: all, then what one or the other mate cannot use.
+  /// Nothing between is better: with c cores for the guest, it and its mates together lose a + b /
+  /// c, with another a and b from where it, or a mate, begins to lack cores.
+  std::vector<std::uint32_t> most_;
   // By what a guest is bound by.
   std::array<std::vector<std::uint16_t>, kBoundWords.size()> efficiencies_;
   // By the cores that a guest takes, of how many, what it is bound by, and its efficiency.
@@ -185,6 +200,9 @@ struct Terms {
   FunctionRef<std::optional<double>(const Guest&, const Mate&)> penalty;
   /// Is so much of a gain worth it?
   FunctionRef<bool(const Guest&, Duration gain, const ChosenMates&)> pays;
+  /// What its time on shared nodes costs the guest, in penalties; where it has one number of cores
+  /// only that says nothing, and may be left out.
+  std::optional<FunctionRef<double(const Guest&)>> guests{};
 };
 /// Starts a waiting job as a guest, if it finds mates on these terms. `at`: when the plan has nodes
 /// for it; `kNever` if nobody has looked yet.
@@ -193,9 +211,17 @@ bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Ti
 
 /// Says whether it has started the job inside of others; `at` as in `start_as_guest`.
 using StartInside = FunctionRef<bool(MateFinder&, Timeline& plan, JobId id, Time at)>;
+/// Does something with what is idle and nobody who waits can use, in the plan that has all who
+/// started or are reserved; says whether it has.
+using MoveOn = FunctionRef<bool(Timeline& plan)>;
 /// Goes through the queue in order: a job starts if it can now, else inside of others, else it is
-/// reserved as far as `how` says. Ends, and is true, as soon as a guest has started: the ends of
-/// its mates have moved, and all is to be planned anew.
-bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside);
+/// reserved as far as `how` says. Ends, and is true, as soon as a guest has started, or has moved
+/// on when nobody starts any more: the ends of its mates have moved, and all is to be planned anew.
+bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside,
+                    std::optional<MoveOn> move_on = std::nullopt);
+/// A guest leaves the nodes that it shares for idle ones, where the plan has these until its end
+/// and it ends earlier there: the one that gains most over its requested time, of such the one that
+/// came first. Is there one?
+bool move_a_guest_on(Pass& pass, Timeline& plan);
 
 }  // namespace ductile

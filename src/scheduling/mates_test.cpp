@@ -1,7 +1,9 @@
 #include "scheduling/mates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -193,6 +195,64 @@ TEST(Mates, EndWhenTheFinderSaysSo) {
     });
   }
   EXPECT_GT(started, 150);
+}
+
+// Of all numbers of cores that a guest could be given, one by one, the one with which it and its
+// mates lose the least, each over what it asked for, is among the few that are tried.
+TEST(Mates, NoSplitLosesLessThanTheOneOfTheLeastLoss) {
+  int found = 0, fewer = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Draws draws(seed, Stream::test, 5);
+    Stage::Setup setup;
+    setup.platform = {.nodes = 8, .cores_per_node = 8, .sockets_per_node = 2};
+    setup.can.parts = setup.can.instant_cores = true;
+    setup.rules.contention = some_contention(draws);
+    Stage stage(setup);
+    const auto job = [&](Nodes size, std::int64_t walltime_s) {
+      JobSpec spec = malleable(exactly(size), size, walltime_s);
+      spec.cores = static_cast<std::uint16_t>(1 + draws.below(8));
+      spec.bound = some_bound(draws);
+      return spec;
+    };
+    for (int i = 0; i < 6; ++i) {
+      stage.run(job(1, static_cast<std::int64_t>(500 + draws.below(100))));
+    }
+    stage.at(10);
+    const JobId waits = stage.submit(job(3, static_cast<std::int64_t>(50 + draws.below(250))));
+    stage.pass([&](Pass& pass) {
+      const auto over = [&](JobId id, Duration time) {
+        return to_seconds(time) / to_seconds(pass.job(id).spec.walltime);
+      };
+      const auto lost = [&](const Mate& mate) -> std::optional<double> {
+        return over(mate.job, mate.loss);
+      };
+      MateFinder finder(pass, {.factor = Decimal(0.75),
+                               .mates = 3,
+                               .whole_sockets = false,
+                               .split = Split::least_loss});
+      const auto mates_for = [&](const Guest& guest) {
+        ChosenMates chosen = finder.choose(guest, 0, lost);
+        chosen.guests = over(waits, guest.shared);
+        return chosen;
+      };
+      const Match best = finder.best(waits, 0, mates_for);
+      double least = std::numeric_limits<double>::infinity();
+      for (const std::uint16_t efficiency : finder.efficiencies(waits)) {
+        for (std::uint32_t cores = 1; cores <= 6; ++cores) {
+          const ChosenMates chosen = mates_for(finder.guest(waits, efficiency, 8, cores));
+          if (!chosen.mates.empty()) least = std::min(least, chosen.sum());
+        }
+      }
+      ASSERT_EQ(best.empty(), std::isinf(least)) << "seed " << seed;
+      if (best.empty()) return;
+      EXPECT_NEAR(best.chosen.sum(), least, 1e-6 * least) << "seed " << seed;
+      ++found;
+      const std::uint32_t uses = pass.job(waits).spec.cores;
+      fewer += best.guest.cores < std::min(uses, 6U) ? 1 : 0;
+    });
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GT(fewer, 10);
 }
 
 /// 64 nodes of 8 cores, with jobs of one node each, which all run as long.

@@ -1,5 +1,6 @@
 #include "scheduling/parts.hpp"
 
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -456,6 +457,104 @@ TEST_F(Contending, ByTheIdealModelEachNodeCountsForItself) {
   EXPECT_TRUE(with.resized(guest));
   EXPECT_DOUBLE_EQ(with.job(guest).pace.share(), (1 + 1 + 0.4 + 0.4) / 4);
   EXPECT_EQ(with.job(b).pace.share(), 0.45);
+}
+
+// What it lost so far stays as it was believed to be.
+TEST_F(Contending, WhatIsLearnedHoldsFromThenOn) {
+  Stage with(setup(ShareModel::worst));
+  begin(with);
+  EXPECT_TRUE(with.resized(a) && with.resized(b));
+  with.close();
+  EXPECT_EQ(with.job(a).pace.share(), 0.25);
+  with.at(20);
+  const event::ContentionLearned learned{parse_contention("1:0.5:1:1:0.8:1:1:1:1")};
+  EXPECT_TRUE(with.tell(learned));
+  EXPECT_FALSE(with.tell(learned));  // it is known
+  EXPECT_EQ(with.job(a).pace.share(), 0.4);
+  EXPECT_EQ(with.job(b).pace.share(), 0.25);
+  EXPECT_EQ(with.job(guest).pace.share(), 0.4);
+  EXPECT_TRUE(with.ended(guest));
+  with.close();
+  // As before: 90 s were left at 10 s, of which A has done a quarter of 10 s, and B 4.5 s.
+  EXPECT_EQ(with.job(a).limit, at_s(195));
+  EXPECT_LE(abs(with.job(b).limit - at_s(191)), 2 * kTick);
+}
+
+TEST_F(Contending, NobodyLosesAnythingAnyMore) {
+  Stage with(setup(ShareModel::worst));
+  begin(with);
+  EXPECT_TRUE(with.resized(a) && with.resized(b));
+  with.close();
+  with.at(20);
+  EXPECT_TRUE(with.tell(event::ContentionLearned{}));
+  for (const JobId id : {a, b, guest}) EXPECT_EQ(with.job(id).pace.share(), 0.5);
+}
+
+/// A job on nodes 0 and 1, inside of which a guest has half of the cores; nodes 2 and 3 idle.
+class MovesOn : public ::testing::Test {
+ protected:
+  void begin(bool moves) {
+    Stage::Setup setup;
+    setup.platform = {.nodes = 4, .cores_per_node = 8};
+    setup.can.parts = true;
+    setup.can.moves = moves;
+    stage.emplace(setup);
+    mate = stage->run(malleable({1, 4}, 2));
+    guest = stage->submit(malleable({1, 4}, 2));
+    stage->at(10);
+    Gain gain{.job = guest, .size = exactly(2)};
+    gain.on = shared;
+    const Cut cut{mate, 2, cores(4)};
+    stage->pass([&](Pass& p) { EXPECT_TRUE(p.carry_out({&cut, 1}, {&gain, 1}, {Why::guest})); });
+    EXPECT_TRUE(stage->resized(mate));
+    stage->close();
+    ASSERT_EQ(stage->job(guest).pace.share(), 0.5);
+    stage->at(20);
+  }
+  const Job& job(JobId id) const { return stage->job(id); }
+
+  std::optional<Stage> stage;
+  JobId mate{}, guest{};
+  const NodeSet shared = nodes({{0, 1}}), others = nodes({{2, 3}});
+};
+
+TEST_F(MovesOn, AndItsMateHasItsCoresAgain) {
+  begin(true);
+  stage->pass([&](Pass& p) {
+    EXPECT_TRUE(p.is_guest(guest) && !p.is_guest(mate));
+    EXPECT_EQ(p.not_alone(guest), shared);
+    // Half of its work of 10 s is done.
+    EXPECT_EQ(p.end_alone(guest), at_s(115));
+    EXPECT_TRUE(p.move_on(guest, {Why::guest}));
+    EXPECT_EQ(p.idle(), 0u);
+    EXPECT_FALSE(p.move_on(guest, {Why::guest}));  // it is under way
+    EXPECT_EQ(p.incoming(), 0u);                   // what it leaves is its mate's
+  });
+  EXPECT_EQ(job(guest).pace.share(), 0.5);
+  EXPECT_TRUE(stage->resized(guest));
+  EXPECT_EQ(job(guest).holding.nodes, others);
+  EXPECT_TRUE(job(guest).holding.parts.empty());
+  EXPECT_EQ(job(guest).limit, at_s(115));
+  stage->close();
+  EXPECT_TRUE(stage->resized(mate));
+  EXPECT_TRUE(job(mate).holding.parts.empty());
+  EXPECT_EQ(job(mate).pace.share(), 1);
+}
+
+TEST_F(MovesOn, OrStaysWhereItIsIfItRefuses) {
+  begin(true);
+  const Holding before = job(guest).holding;
+  stage->pass([&](Pass& p) { EXPECT_TRUE(p.move_on(guest, {Why::guest})); });
+  EXPECT_TRUE(stage->resized(guest, before, at_s(100)));
+  EXPECT_EQ(job(guest).holding, before);
+  stage->close();
+  EXPECT_EQ(stage->core.state().idle.count(), 2u);
+  EXPECT_EQ(job(guest).pace.share(), 0.5);
+}
+
+TEST_F(MovesOn, NeedsAWorldThatMovesJobs) {
+  begin(false);
+  stage->pass([&](Pass& p) { EXPECT_FALSE(p.move_on(guest, {Why::guest})); });
 }
 
 }  // namespace

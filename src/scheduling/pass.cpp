@@ -160,7 +160,9 @@ bool Pass::fits(JobId id, Nodes n) const {
 }
 
 bool Pass::cut_in_pass(const Job& its) const {
-  return state_.in_pass(its) && its.doing == Doing::resizing && its.target < its.holding.count;
+  // Who moves off nodes that he shares keeps their number.
+  return state_.in_pass(its) && its.doing == Doing::resizing && its.target < its.holding.count &&
+         its.holding.parts.empty();
 }
 
 bool Pass::grown_in_pass(const Job& its) const {
@@ -801,10 +803,43 @@ bool Pass::resize_on(JobId id, const NodeSet& nodes, Reason reason, RequestId re
   return true;
 }
 
+NodeSet Pass::not_alone(JobId id) const {
+  const Job& its = job(id);
+  return united(state_.shared_of(its), nodes_in(its.holding.parts));
+}
+
+Time Pass::end_alone(JobId id) const {
+  const Job& its = job(id);
+  const Duration left = state_.time_left(its, state_.work_left(its), its.size(), Pace{});
+  return later(later(now(), expected_cost(id, its.size())), left);
+}
+
+bool Pass::leaves_shared(JobId id, const NodeSet& on) const {
+  return state_.can_leave_shared(id) && on.count() == job(id).size() &&
+         !on.intersects(not_alone(id));
+}
+
+bool Pass::move_on(JobId id, Reason reason, const Spread* in) {
+  if (!state_.rules.identities || !knows(id) || !state_.can_leave_shared(id)) return false;
+  const Job& its = job(id);
+  const NodeSet stay = difference(its.holding.nodes, not_alone(id));
+  const Nodes fresh = its.size() - stay.count();
+  const Time end = expected_end(id);
+  if (fresh > idle(its, end, named(in))) return false;
+  NodeSet idle = state_.idle.nodes();
+  const NodeSet found = cell_count() == 1
+                            ? state_.placer.take(idle, fresh, stay)
+                            : pick(state_.cells, state_.placer, idle, room(its, end), fresh, in);
+  if (found.count() < fresh) return false;
+  const NodeSet on = united(stay, found);
+  return resize(id, exactly(its.size()), reason, {.on = &on});
+}
+
 bool Pass::resize(JobId id, SizeRange to, Reason reason, const Sources& sources) {
   if (sources.on) {
     const bool alone = sources.cuts.empty() && !sources.incoming && !named(sources.in);
-    if (!alone || !knows(id) || !resizable(id) || !to.contains(sources.on->count())) return false;
+    if (!alone || !knows(id) || !to.contains(sources.on->count())) return false;
+    if (!resizable(id) && !leaves_shared(id, *sources.on)) return false;
     if (!resize_on(id, *sources.on, reason, RequestId::none)) return false;
     return wrote([&] {
       return PenCall{.verb = PenCall::Verb::resize,

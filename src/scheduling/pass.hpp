@@ -183,6 +183,14 @@ class Pass {
   }
   /// Has a running job all of its nodes whole, and is nobody to join it there?
   bool is_alone(JobId id) const { return state_.is_alone(job(id)); }
+  /// Is a running job on nodes that others held before it?
+  bool is_guest(JobId id) const { return state_.counted(job(id)) < job(id).size(); }
+  /// The nodes of a running job that it shares, or of which it has a part.
+  NodeSet not_alone(JobId id) const;
+  /// Can it be moved off them now, as far as it is up to it?
+  bool can_move_on(JobId id) const { return state_.can_leave_shared(id); }
+  /// Running jobs that hold parts of nodes.
+  std::span<const JobId> parted() const { return state_.parted; }
   /// Who else is on the nodes of a running job (`State::guests_of`).
   std::optional<std::vector<JobId>> guests_of(JobId id) const { return state_.guests_of(id); }
   /// What jobs that share nodes are believed to lose by each other.
@@ -239,6 +247,8 @@ class Pass {
   Time expected_end_after(JobId id, Nodes to, const Sources& sources = {}) const;
   /// Do believed ends move when sizes change (`limit = scaled`)?
   bool ends_move() const { return state_.rules.limit == Rules::Limit::scaled; }
+  /// Believed end if it had all of its nodes alone from now on, with what it costs to move there.
+  Time end_alone(JobId id) const;
   /// Whole believed run time at constant size `n`.
   Duration estimate(JobId id, Nodes n) const { return state_.estimate(job(id), n); }
   /// When it would release nodes if it were cut now.
@@ -365,6 +375,11 @@ class Pass {
   bool power_off(Nodes n, Reason reason);
   bool power_on(Nodes n, Reason reason);
 
+  /// A running job that holds parts of nodes leaves all that it does not have alone for idle ones,
+  /// of these cells, and has its number of nodes whole then; who shared them with it gets its
+  /// cores. It is a resize `on` those nodes, and recorded as one. Needs identities, and a world
+  /// that moves jobs.
+  bool move_on(JobId id, Reason reason, const Spread* in = nullptr);
   /// Makes a recorded call.
   bool call(const PenCall& call);
 
@@ -411,6 +426,8 @@ class Pass {
   /// Are these idle, and so many, that this job can have until then?
   bool can_take(const Job& its, const NodeSet& nodes, Nodes size, Nodes base, Time end) const;
   bool resize_on(JobId id, const NodeSet& nodes, Reason reason, RequestId request);
+  /// Is that a move of a job that holds parts of nodes, off all of these?
+  bool leaves_shared(JobId id, const NodeSet& on) const;
   bool start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reason);
   /// Such a cut of cores gives these parts of the victim's nodes; none: it is not possible.
   std::vector<Part> kept_by(const Cut& cut) const;

@@ -19,6 +19,8 @@ struct Wants {
   bool corridor =
       false;            // the bounds of power that the machine shall keep; the upper one binds then
   bool points = false;  // that running jobs are where they can be resized (`event::AtPoint`)
+  bool contention = false;  // what jobs that share nodes are seen to lose by each other
+  bool moves = false;       // nothing, but that jobs can be moved, where the world can do it
 };
 
 /// Decides in one pass, given its view and its pen. Const: the same core and the same events give

@@ -15,10 +15,11 @@ namespace ductile {
 namespace {
 
 // In the order of `Event`.
-constexpr std::array<std::string_view, 21> kEventWords{
-    "submitted", "eligible", "started",  "start-failed", "resized", "ended",  "requested",
-    "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer",
-    "altered",   "machine",  "move",     "suspended",    "stop",    "booked", "at-point"};
+constexpr std::array<std::string_view, 22> kEventWords{
+    "submitted", "eligible",  "started",  "start-failed", "resized",  "ended",
+    "requested", "withdrawn", "nodes",    "corridor",     "believed", "ordered",
+    "config",    "timer",     "altered",  "machine",      "move",     "suspended",
+    "stop",      "booked",    "at-point", "contention"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -329,6 +330,7 @@ struct EventWriter {
     out.list(its.users, [](Writer& w, std::uint32_t user) { w.number(user); });
   }
   void operator()(const event::AtPoint& e) const { out.id(e.job); }
+  void operator()(const event::ContentionLearned& e) const { out.word(to_text(e.contention)); }
 };
 
 // --- Reading -------------------------------------------------------------------------------------
@@ -958,8 +960,10 @@ Event event_from_record(std::string_view text) {
       }
       case 19:
         return event::Booked{read_booking(in)};
-      default:
+      case 20:
         return event::AtPoint{job()};
+      default:
+        return event::ContentionLearned{in.parsed("contention", parse_contention)};
     }
   }();
   in.finish();

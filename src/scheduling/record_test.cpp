@@ -254,6 +254,13 @@ struct Any {
                                   flag() ? std::optional(of(Stop::suspend)) : std::nullopt};
       case 20:
         return event::AtPoint{id<JobId>()};
+      case 21: {
+        event::ContentionLearned learned;
+        for (Contention::Row& row : learned.contention.per_mille) {
+          for (std::uint16_t& each : row) each = static_cast<std::uint16_t>(1 + below(kPerMille));
+        }
+        return learned;
+      }
       default: {
         Booking booking{.id = id<BookingId>(), .name = flag() ? "repair" : "a.b_c-d+1"};
         booking.from = moment();
@@ -943,6 +950,8 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
                 "suspensions needed", "parts of nodes needed"},
                2);
   check_fields(kEvent, "timer", {"event"});
+  check_fields(kEvent, "contention 1:0.95:0.9:0.85:0.8:0.75:0.7:0.65:0.001",
+               {"event", "contention"});
   check_fields(kEvent, "suspended 5 9 1000", {"event", "job", "decision", "pause"});
   check_fields(kEvent, "stop 5 suspend", {"event", "job", "how"});
 }

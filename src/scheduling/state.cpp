@@ -816,6 +816,12 @@ bool State::resizable(JobId id) const {
          world_can_resize(job) && is_alone(job);
 }
 
+bool State::can_leave_shared(JobId id) const {
+  const Job& job = jobs[id];
+  return capabilities.moves && is_free(job) && job.ordered == 0 &&
+         sizes_while_running(job.spec.type) && world_can_resize(job) && !job.holding.parts.empty();
+}
+
 Claim* Facts::find(ClaimId id) {
   const auto at = std::ranges::lower_bound(claims, id, {}, &Claim::id);
   return at != claims.end() && at->id == id ? &*at : nullptr;
@@ -1055,6 +1061,27 @@ std::uint16_t State::efficiency_on(std::uint32_t node, const Job& job, const Con
   return least;
 }
 
+std::optional<Bound> State::bound_beside(const Job& job) const {
+  std::optional<Bound> bound;
+  bool is_one = true;
+  for_each_node(settled(job).nodes, [&](std::uint32_t node) {
+    bool is_alone_there = true;
+    const auto at = sharers.find(node);
+    if (at == sharers.end()) {
+      is_one = false;
+      return;
+    }
+    for (const JobId id : at->second) {
+      if (&jobs[id] == &job || !runs(id)) continue;
+      is_one &= !bound || *bound == jobs[id].spec.bound;
+      bound = jobs[id].spec.bound;
+      is_alone_there = false;
+    }
+    is_one &= !is_alone_there;
+  });
+  return is_one ? bound : std::nullopt;
+}
+
 Pace State::believed_pace(const Job& job, IsThere is_there) const {
   const auto pace = [&](const Holding& holding) {
     return pace_beside(job, holding, rules.share, rules.contention, is_there);
@@ -1264,9 +1291,18 @@ void State::foresee(JobId id) {
 }
 
 std::vector<JobId> State::follow_companies() {
+  if (std::exchange(companies_followed, companies) == companies) return {};
+  if (rules.contention.is_off()) return {};
+  return find_paces();
+}
+
+std::vector<JobId> State::believe_contention(const Contention& contention) {
+  rules.contention = contention;
+  return find_paces();
+}
+
+std::vector<JobId> State::find_paces() {
   std::vector<JobId> others;
-  if (std::exchange(companies_followed, companies) == companies) return others;
-  if (rules.contention.is_off()) return others;
   for (const JobId id : parted) {
     Job& job = jobs[id];
     const Pace its = believed_pace(job);
@@ -1478,9 +1514,10 @@ void State::resettle(JobId id, const NodeSet& nodes, Reason reason, RequestId re
   move.before = job.holding;
   move.decided = now;
   move.expected = now + (spec ? spec->resize_delay : Duration{});
+  move.stays = difference(shared_of(job), nodes);
   job.holding.count += fresh.count;
   job.holding.nodes.insert(fresh.nodes);
-  move.releases = healthy(job.holding) - healthy(after);
+  move.releases = healthy(job.holding) - healthy(after) - difference(move.stays, not_up).count();
   move.releases_mw = releases_mw(job, after);
   if (by_name()) move.decision.after = after;
   decisions.back().after = std::move(after);

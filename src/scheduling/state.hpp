@@ -798,6 +798,8 @@ class State : public Facts, public Indices {
   }
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
+  /// The same of one that holds parts of nodes: may it leave all that it shares for others?
+  bool can_leave_shared(JobId id) const;
   /// Running, nothing under way about it, and not to be left alone.
   bool is_free(const Job& job) const;
   /// Can the world make it leave its nodes like this?
@@ -903,6 +905,11 @@ class State : public Facts, public Indices {
   /// Who shares nodes with others than before has another pace, if they lose by each other. Whose
   /// end moves with his work is to be foreseen then.
   std::vector<JobId> follow_companies();
+  /// The same where something else is believed of what they lose from now on.
+  std::vector<JobId> believe_contention(const Contention& contention);
+  /// The bound of those who run beside a job, on each of its nodes somebody; nothing if there is
+  /// nobody on one of them, or they are bound by different things.
+  std::optional<Bound> bound_beside(const Job& job) const;
   /// It holds such parts now, or none.
   void note_parts(JobId id);
   /// A job holds these nodes from now on, or will, besides those who do.
@@ -1064,6 +1071,8 @@ class State : public Facts, public Indices {
   /// The least efficiency of a job on a node beside one of those who are there, per mille.
   std::uint16_t efficiency_on(std::uint32_t node, const Job& job, const Contention& contention,
                               IsThere is_there) const;
+  /// The paces of those who have parts of nodes, found out anew; who has another one.
+  std::vector<JobId> find_paces();
   /// It holds other nodes now, or others drain.
   void look_for_draining(Job& job, JobId id) {
     if (!draining.empty() || !bookings.empty()) look_for_leaving(job, id);

@@ -15,6 +15,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/wide.hpp"
+#include "model/learned_contention.hpp"
 #include "scheduling/runtime_prediction.hpp"
 #include "simulation/arrivals.hpp"
 #include "simulation/corridor.hpp"
@@ -195,6 +196,20 @@ struct Answer {
   bool fails = false;  // a start
 };
 
+// A job beside others of one bound, on all of its nodes, from here on.
+struct Beside {
+  Bound bound = Bound::mixed;
+  Time since{};
+  Work left = 0;     // then
+  Nodes size = 0;    // of the job,
+  Pace alone{};      //   its pace with the same cores and nobody beside it,
+  double speed = 1;  //   and that of its nodes
+  bool is_as(const Beside& other) const {
+    return bound == other.bound && size == other.size && alone == other.alone &&
+           speed == other.speed;
+  }
+};
+
 std::optional<AdaptiveSpec> believed(const AdaptiveJob* job) {
   if (!job) return std::nullopt;
   return job->believed;
@@ -215,7 +230,8 @@ class World {
         core_(settings.platform, capabilities(settings), rules(settings), settings.policy->traits),
         epochs_(workload.jobs.size(), 0),
         runs_(workload.adaptive.size()),
-        idle_mw_(core_.state().power_mw()) {
+        idle_mw_(core_.state().power_mw()),
+        learned_(settings.rules.contention) {
     for (const Where& each : workload.where) {
       where_.push_back(std::make_shared<const Where>(each));
     }
@@ -239,8 +255,9 @@ class World {
   static Capabilities capabilities(const SimulationSettings& settings) {
     Capabilities can;
     can.instant_start = settings.start_delay.is_zero();
-    can.moves = settings.moves && !(settings.node_events.empty() && settings.bookings.empty() &&
-                                    settings.orders.empty());
+    const bool are_moved = !settings.node_events.empty() || !settings.bookings.empty() ||
+                           !settings.orders.empty() || settings.policy->wants.moves;
+    can.moves = settings.moves && are_moved;
     if (settings.suspends || !settings.orders.empty() || settings.policy->traits.needs.suspends) {
       can.suspends = Suspends::all;
     }
@@ -357,6 +374,9 @@ class World {
   Duration runtime_left(JobId id) const;
   void note_speed(JobId id);
   void follow_companies();
+  bool learns_contention() const { return settings_.policy->wants.contention && !transfers_; }
+  void see_pairs();
+  void tell_contention();
   void take_pace(JobId id, const Pace& its);
   void note_transfers(JobId id);
   void pause_transfers(JobId id);
@@ -427,6 +447,9 @@ class World {
   bool fruitless_ = false;              // and its pass decided nothing, for as long as clocks go
   std::optional<Time> idles_since_{};   // the first pass of those that decided nothing
   std::uint64_t companies_ = 0;         // of the core: up to these paces are right
+  std::map<JobId, Beside> beside_;      // who is watched, if contention is learned,
+  bool pairs_changed_ = false;          //   is he another one than he was,
+  LearnedContention learned_;           //   and what was seen
   std::optional<Transfers> transfers_;  // where jobs share links,
   std::map<JobId, Toll> tolls_;         //   and what is paid beside them
   SimulationCounts counts_;
@@ -588,6 +611,7 @@ void World::look_ahead() {
 
 void World::close() {
   follow_companies();
+  if (learns_contention()) tell_contention();
   const auto decisions = core_.close(now_, *policy_);
   if (!timer_alone_ || !decisions.empty()) {
     idles_since_.reset();
@@ -862,6 +886,7 @@ void World::carry_out(const Decision& decision) {
       }
       return;
     case Decision::Kind::cores:
+      pairs_changed_ = true;
       take_pace(id, core_.state().pace_of(core_.job(id), core_.job(id).holding, settings_.share,
                                           settings_.contention));
       return;
@@ -1082,6 +1107,7 @@ void World::note_speed(JobId id) {
   const State& state = core_.state();
   const Job& job = core_.job(id);
   Run& run = run_of(id);
+  pairs_changed_ = true;
   run.speed = state.node_speed(job);
   run.pace = state.pace_of(job, job.holding, settings_.share, settings_.contention);
 }
@@ -1090,14 +1116,57 @@ void World::note_speed(JobId id) {
 // other. What a resize under way finds at its time is not what it would have been.
 void World::follow_companies() {
   const State& state = core_.state();
-  if (std::exchange(companies_, state.companies) == state.companies) return;
-  if (settings_.contention.is_off()) return;
+  const bool is_other = std::exchange(companies_, state.companies) != state.companies;
+  if (is_other && !settings_.contention.is_off()) {
+    for (const JobId id : state.parted) {
+      const Job& job = core_.job(id);
+      const Holding& has = state.settled(job);
+      const Pace its = state.pace_of(job, has, settings_.share, settings_.contention);
+      if (job.doing != Doing::starting) take_pace(id, its);
+    }
+  }
+  if ((is_other || pairs_changed_) && learns_contention()) see_pairs();
+  pairs_changed_ = false;
+}
+
+// What jobs do on nodes of which each has others of one bound beside them, against what they would
+// do there alone: that is what they lose by such a pair, whatever the share model. Beside several
+// bounds, or while it is resized, a job tells nothing. Each is looked at when its company or its
+// cores become other ones: what it did until then counts.
+void World::see_pairs() {
+  const State& state = core_.state();
+  std::map<JobId, Beside> now;
   for (const JobId id : state.parted) {
     const Job& job = core_.job(id);
-    const Holding& has = state.settled(job);
-    const Pace its = state.pace_of(job, has, settings_.share, settings_.contention);
-    if (job.doing != Doing::starting) take_pace(id, its);
+    if (job.doing != Doing::nothing) continue;
+    const std::optional<Bound> bound = state.bound_beside(job);
+    if (!bound) continue;
+    const Run& run = run_of(id);
+    if (run.at > now_) continue;  // it still pays for its last resize
+    const Pace alone = state.pace_of(job, job.holding, settings_.share, {});
+    now[id] = {*bound, now_, left_at(id, now_), run.size, alone, run.speed};
   }
+  for (const auto& [id, before] : beside_) {
+    const auto at = now.find(id);
+    if (at != now.end() && at->second.is_as(before)) {
+      at->second = before;
+      continue;
+    }
+    const Work left = left_at(id, now_);
+    if (left >= before.left) continue;
+    const Time alone =
+        course_of(id).when(before.since, before.left, left, before.size, before.alone);
+    learned_.add(truth(id).bound, before.bound, at_speed(alone - before.since, before.speed),
+                 now_ - before.since);
+  }
+  beside_ = std::move(now);
+}
+
+void World::tell_contention() {
+  const Contention model = learned_.model();
+  if (model == core_.state().rules.contention) return;
+  tell(event::ContentionLearned{model});
+  timer_alone_ = false;
 }
 
 // Progress is rounded, so it is counted where the core counts it, too: where the pace changes.
@@ -1259,6 +1328,7 @@ void World::order_resize(const Decision& decision) {
   const JobId id = decision.job;
   const ResizeBehaviour& how = settings_.resize;
   Run& run = run_of(id);
+  beside_.erase(id);
   const std::uint64_t order = run.resizes++;
   const Holding& has = core_.state().settled(core_.job(id));
   Answer answer{.decision = decision.id, .before = run.size, .now = has};
@@ -1403,6 +1473,7 @@ void World::answer_resize(JobId id, Answer answer) {
 // as if it were.
 void World::order_stop(const Decision& decision) {
   const JobId id = decision.job;
+  beside_.erase(id);
   Answer answer{.decision = decision.id, .changed = true};
   const bool is_rigid = !adaptive(id) || adaptive(id)->type == JobType::rigid;
   if (decision.kind != Decision::Kind::suspend || is_rigid) {

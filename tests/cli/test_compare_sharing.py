@@ -44,3 +44,9 @@ def test_options_of_simulate_stand_behind_two_dashes(ductile, tmp_path):
     with_contention = compare(ductile, tmp_path, "--policy", "sd", "--figures", "--", "--contention", "0.5")
     assert without.splitlines()[2] == with_contention.splitlines()[2]  # easy
     assert without.splitlines()[3] != with_contention.splitlines()[3]
+
+
+def test_pieces_are_left_out_by_their_names(ductile, tmp_path):
+    lines = compare(ductile, tmp_path, "--policy", "sd", "--without", "#1", "--pieces").splitlines()
+    assert lines[0].startswith("| over `easy`, 1 pieces |")
+    assert [line.split("|")[1].strip() for line in lines[6:]] == ["RICC #2"]

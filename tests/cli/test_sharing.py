@@ -167,6 +167,20 @@ def test_to_lose_nothing_is_as_if_nobody_did(ductile, tmp_path):
     assert (tmp_path / "none.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
 
+# Jobs 2 and 3 come as guests of job 1, one after the other; what job 2 lost is known when job 3 comes.
+def test_what_is_learned_is_recorded(ductile, tmp_path):
+    log = write_log(tmp_path, [(1, 0, 5000, 48, 5000), (2, 100, 100, 48, 100), (3, 1000, 100, 48, 100)], 1)
+    told = {}
+    for name in ("lend", "lend:learn=on"):
+        record = tmp_path / f"{name}.jsonl"
+        ductile.output("simulate", "--trace", log, "--cores-per-node", 48, "--policy", name, "--bound", "memory:1",
+                       "--contention", "pairs", "--record", record, "--quiet")
+        ductile.output("replay", record)
+        told[name] = [line for line in record.read_text().splitlines() if " contention " in line]
+    assert told["lend"] == []
+    assert len(told["lend:learn=on"]) == 1 and "1:1:1:1:0.65:1:1:1:1" in told["lend:learn=on"][0]
+
+
 def test_what_is_believed_is_recorded(ductile, tmp_path):
     log = write_log(tmp_path, [(1, 0, 1000, 48, 1000), (2, 100, 100, 48, 100)], 1)
     record = tmp_path / "record.jsonl"

@@ -185,5 +185,55 @@ TEST(Contention, JobsEndWhenANaiveBookSaysSo) {
   EXPECT_GT(mixed_pairs, cases);
 }
 
+/// What is believed at the end.
+class LastBelief final : public Observer {
+ public:
+  Contention contention;
+  std::uint64_t learned = 0;  // so often something else was
+
+  void on_close(Time, const Core& core) override {
+    learned += core.state().rules.contention == contention ? 0 : 1;
+    contention = core.state().rules.contention;
+  }
+};
+
+// Of each pair it is what was believed before, or the truth to the thousandth: nothing else slows
+// these jobs down.
+TEST(Contention, IsLearnedAsItIs) {
+  std::uint64_t known = 0, nobody_lost = 0;
+  const std::uint64_t cases = for_seeds(200, [&](std::uint64_t seed) {
+    Draws draws(seed, Stream::test, 10);
+    const Workload workload = crowd(draws);
+    SimulationSettings settings;
+    settings.platform = {.nodes = kNodes, .cores_per_node = kCores, .sockets_per_node = 2};
+    settings.policy = make_policy("lend:learn=on,weight=0,margin=0.5,mates=3,guests=" +
+                                  std::to_string(1 + draws.below(3)));
+    settings.share = draws.chance(0.5) ? ShareModel::worst : ShareModel::ideal;
+    if (draws.chance(0.9)) settings.contention = some_contention(draws);
+    settings.rules.identities = settings.rules.check = true;
+    const Contention before = draws.chance(0.5) ? Contention{} : some_contention(draws);
+    settings.rules.contention = before;
+    if (draws.chance(0.4)) {
+      settings.resize.delay.a = whole_seconds(1);
+      settings.resize.refuse = draws.chance(0.5) ? 0.2 : 0;
+    }
+    LastBelief last;
+    Observer* const observers[] = {&last};
+    simulate(workload, settings, observers);
+    for (std::size_t job = 0; job < kBoundWords.size(); ++job) {
+      for (std::size_t beside = 0; beside < kBoundWords.size(); ++beside) {
+        const std::uint16_t its = last.contention.per_mille[job][beside];
+        if (its == before.per_mille[job][beside]) continue;
+        EXPECT_EQ(its, settings.contention.per_mille[job][beside]) << job << " beside " << beside;
+        ++known;
+        nobody_lost += its == kPerMille ? 1 : 0;
+      }
+    }
+  });
+  if (cases == 0) return;
+  EXPECT_GT(known, cases);
+  EXPECT_GT(nobody_lost, cases / 20);
+}
+
 }  // namespace
 }  // namespace ductile

@@ -27,6 +27,7 @@ TEST(PartsOfNodes, NoNodeHasFewerCoresThanItsJobs) {
   EXPECT_GT(seen.cuts, 2 * cases);
   EXPECT_GT(seen.spared, cases);
   EXPECT_GT(seen.outlived, cases / 10);
+  EXPECT_GT(seen.moves_on, cases / 10);
 }
 
 }  // namespace

@@ -186,6 +186,7 @@ HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
   suspended += other.suspended;
   guests += other.guests;
   cuts += other.cuts;
+  moves_on += other.moves_on;
   spared += other.spared;
   outlived += other.outlived;
   bookings += other.bookings;
@@ -821,7 +822,7 @@ void HostileWorld::act() {
     case 10:
       return request();
     case 11:
-      return believe();
+      return settings_.shares && draws_.chance(0.3) ? learn_contention() : believe();
     case 12:
       return change_corridor();
     case 13:
@@ -1046,6 +1047,7 @@ void HostileWorld::order_move() {
 
 /// To other nodes, by an order or off nodes that drain; only then it may be smaller, too.
 void HostileWorld::check_move(const Decision& decision) {
+  if (decision.reason.why == Why::guest) return check_move_on(decision);
   Truth& job = truth(decision.job);
   const std::string who = name(decision.job);
   ++figures_.moves;
@@ -1081,6 +1083,32 @@ void HostileWorld::check_move(const Decision& decision) {
   const Holding more{fresh.count(), fresh};
   book(decision.job, more);
   job.has = plus(job.has, more);
+}
+
+/// It leaves the nodes that it has not alone, and keeps the others.
+void HostileWorld::check_move_on(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  ++figures_.moves_on;
+  require(settings_.capabilities.moves && settings_.capabilities.parts &&
+              sizes_while_running(job.spec.type),
+          who + " moves on, and cannot");
+  const NodeSet& after = decision.after.nodes;
+  require(decision.after.count == job.has.count && decision.after.parts.empty(),
+          who + " does not have its number of nodes whole");
+  NodeSet leaves = nodes_in(job.has.parts);
+  for_each_node(job.has.nodes, [&](std::uint32_t node) {
+    if (holders_[node].size() > 1) leaves.insert(node, node);
+  });
+  require(!job.has.parts.empty() && difference(job.has.nodes, after) == leaves,
+          who + " leaves other nodes than those that it has not alone");
+  const NodeSet fresh = difference(after, job.has.nodes);
+  require(free_nodes().contains(fresh), who + " moves to nodes not free");
+  check_bookings(decision.job, fresh, believed_end(decision.job));
+  job.before = job.has;
+  const Holding more{fresh.count(), fresh};
+  book(decision.job, more);
+  job.has = with_parts(plus(job.has, more), job.has);
 }
 
 void HostileWorld::alter() {
@@ -1243,6 +1271,16 @@ void HostileWorld::believe() {
     require(core_.state().woken == woken && core_.state().must_wake == must_wake,
             "a belief woke the policy");
   }
+}
+
+void HostileWorld::learn_contention() {
+  const event::ContentionLearned learned{random_contention(draws_)};
+  if (learned.contention == core_.state().rules.contention) {
+    return fib("the same contention once more", learned);
+  }
+  const EventKinds woken = core_.state().woken;
+  fact("ContentionLearned", learned);
+  require(core_.state().woken == woken, "a belief woke the policy");
 }
 
 void HostileWorld::change_corridor() {
@@ -1726,7 +1764,7 @@ void HostileWorld::answer_resize(JobId id, Truth& job) {
                 : plus(after, part(minus(job.before, after, identities()), some));
   } else if (fate < 10) {  // more than it had; the nodes must be free in the world
     const Nodes n = std::min(more, takeable().count);
-    now = plus(job.has, grab(n));
+    now = with_parts(plus(job.has, grab(n)), job.has);
     retry_at = random_retry();
   }
   report_resized(id, job.open, now, retry_at);

@@ -104,6 +104,7 @@ class HostileWorld {
     std::uint64_t unable = 0;       // closes without what the policy needs
     std::uint64_t guests = 0;       // jobs that started on nodes of others
     std::uint64_t cuts = 0;         // of cores
+    std::uint64_t moves_on = 0;     // off nodes that are shared
     std::uint64_t spared = 0;       // times that cores came back
     std::uint64_t outlived = 0;     // guests that have a node whose first holder ended
     std::uint64_t bookings = 0;     // made
@@ -209,6 +210,7 @@ class HostileWorld {
   Time believed_end(JobId id) const;
   void request();
   void believe();
+  void learn_contention();
   void change_corridor();
   std::shared_ptr<const Policy> some_policy();
   void change_policy(std::shared_ptr<const Policy> policy);
@@ -220,6 +222,7 @@ class HostileWorld {
   void check_start(const Decision& decision);
   void check_resize(const Decision& decision);
   void check_move(const Decision& decision);
+  void check_move_on(const Decision& decision);
   void check_stop(const Decision& decision);
   void check_has_moved(JobId id) const;
   void check_change_of_size(const Decision& decision);

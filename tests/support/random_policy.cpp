@@ -29,6 +29,7 @@ class Scribble {
 
   void all() {
     for (std::uint32_t n = chosen_.shares ? below(4) : 0; n > 0; --n) share();
+    if (chosen_.shares && below(2) == 0) move_on();
     if (chosen_.blocks && below(6) == 0) use_blocks();
     for (std::uint32_t n = below(chosen_.calls + 1); n > 0; --n) call();
     if (chosen_.blocks && below(10) == 0) use_blocks();
@@ -320,6 +321,24 @@ class Scribble {
     write("carry out", [&] {
       return pass_.carry_out(cuts, gains, {Why::corridor, JobId::none, mark}, below(3) == 0);
     });
+  }
+
+  // Who has parts of nodes leaves these for idle ones.
+  void move_on() {
+    std::vector<JobId> from(pass_.parted().begin(), pass_.parted().end());
+    if (from.empty() || below(8) == 0) from = running();
+    if (from.empty()) return;
+    for (std::uint32_t n = 3; n > 0; --n) {
+      const JobId id = any_of(from);
+      const NodeSet before = pass_.job(id).holding.nodes, leaves = pass_.not_alone(id);
+      const bool can = pass_.can_move_on(id);
+      if (!write("move on", [&] { return pass_.move_on(id, {Why::guest}); })) continue;
+      const NodeSet& now = pass_.job(id).holding.nodes;
+      if (!can || !now.contains(before) || now.count() != before.count() + leaves.count()) {
+        throw std::logic_error(
+            "move on: to other nodes than idle ones in place of those it leaves");
+      }
+    }
   }
 
   // A waiting job starts inside of some that run; now and then that is not possible.

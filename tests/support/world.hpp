@@ -21,7 +21,9 @@ class SmallWorld {
   SmallWorld(const Platform& machine, const std::string& settings)
       : policy(make_policy(settings)),
         core(machine,
-             {.parts = policy->traits.needs.parts, .instant_cores = policy->traits.needs.parts},
+             {.moves = policy->wants.moves,
+              .parts = policy->traits.needs.parts,
+              .instant_cores = policy->traits.needs.parts},
              Rules{.identities = true, .check = true}, policy->traits) {}
   SmallWorld(Nodes nodes, const std::string& settings)
       : SmallWorld(Platform{.nodes = nodes}, settings) {}
