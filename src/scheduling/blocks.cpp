@@ -447,8 +447,9 @@ void switch_nodes(Pass& pass) {
     const Nodes need = pass.start_need(head).nodes;
     const Nodes on = std::min(need > coming ? need - coming : 0, pass.off());
     if (on > 0) pass.power_on(on, {Why::needed, head});
-    return;
   }
+  if (const Nodes on = pass.needed_on(); on > 0) pass.power_on(on, {Why::corridor});
+  if (pass.pending() > 0) return;
   if (!pass.claims().empty()) return;
   Nodes unused = 0, known = 0;
   Time next = kNever;
@@ -463,6 +464,7 @@ void switch_nodes(Pass& pass) {
   // Those that became idle at this instant.
   if (next == kNever && pass.idle() > known) next = pass.now() + after;
   if (next != kNever) pass.wake_by(next);
+  unused = pass.can_go_off(unused);
   if (unused > 0) pass.power_off(unused, {Why::unused});
 }
 

@@ -208,7 +208,8 @@ void backfill(Pass& pass, Backfill options);
 void start_and_backfill(Pass& pass, Backfill options);
 
 /// If the rules switch nodes (`Rules::node_off_after`): while nobody waits, off go those that were
-/// idle for so long; if the first waiting job lacks nodes, as many come on as it lacks.
+/// idle for so long; if the first waiting job lacks nodes, as many come on as it lacks. None goes
+/// off that the lower bound of the power corridor needs, and those come on that it lacks.
 void switch_nodes(Pass& pass);
 
 // --- For policies that resize

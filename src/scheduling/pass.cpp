@@ -82,6 +82,58 @@ Nodes Pass::booting() const {
   return count;
 }
 
+namespace {
+
+/// The most of these nodes, in the order in which `take` gives so many of them, that draw no more
+/// above what they draw when they are off than this.
+template <class Take>
+Nodes most_within(const State& state, Nodes most, std::int64_t power_mw, const Take& take) {
+  Nodes fit = 0;
+  for (Nodes least = 1; least <= most;) {
+    const Nodes n = least + (most - least) / 2;
+    const NodeSet nodes = take(n);
+    const std::int64_t its =
+        idle_draw_mw(state, state.cells, {n, nodes}) - off_draw_mw(state, state.cells, nodes);
+    if (its <= power_mw) {
+      fit = n;
+      least = n + 1;
+    } else {
+      most = n - 1;
+    }
+  }
+  return fit;
+}
+
+}  // namespace
+
+Nodes Pass::can_go_off(Nodes n) const {
+  if (corridor_low_mw() == 0) return n;
+  if (any_resizing()) return 0;
+  const NodeSet all = state_.idle.nodes();
+  const auto highest = [&](Nodes count) {
+    NodeSet left = all;
+    return left.take_highest(count);
+  };
+  return most_within(state_, std::min(n, idle()), power_mw() - corridor_low_mw(), highest);
+}
+
+Nodes Pass::needed_on() const {
+  const std::int64_t lacks_mw = corridor_low_mw() - power_mw();
+  if (lacks_mw <= 0 || off() == 0 || any_resizing()) return 0;
+  const NodeSet all = switched_off();
+  const auto lowest = [&](Nodes count) {
+    NodeSet left = all;
+    return left.take_lowest(count);
+  };
+  return std::min(most_within(state_, off(), lacks_mw - 1, lowest) + 1, off());
+}
+
+NodeSet Pass::switched_off() const {
+  NodeSet there = state_.switched_off;
+  for (const Boot& boot : state_.boots) there.erase(boot.nodes);
+  return there;
+}
+
 Nodes Pass::off() const { return state_.switched_off.count() - booting(); }
 
 Demand Pass::incoming_now() const {
@@ -1268,8 +1320,7 @@ bool Pass::power_on(Nodes n, Reason reason) {
       off.insert(decision.after.nodes);
     }
   }
-  NodeSet there = difference(state_.switched_off, off);
-  for (const Boot& boot : state_.boots) there.erase(boot.nodes);
+  NodeSet there = difference(switched_off(), off);
   if (there.count() < n) return false;
   const NodeSet nodes = there.take_lowest(n);
   if (state_.budget_mw != State::kNoBudget &&

@@ -73,6 +73,11 @@ class Pass {
   /// Nodes that are switched on and do not serve yet; and those that are off and are not.
   Nodes booting() const;
   Nodes off() const;
+  /// How many of the idle nodes that would go off next, at most `n`, can without less being drawn
+  /// than the corridor's lower bound; and how many of those that are off would have to come on for
+  /// that. None of either while jobs are resized.
+  Nodes can_go_off(Nodes n) const;
+  Nodes needed_on() const;
   Duration node_off_after() const { return state_.rules.node_off_after; }
   /// More and more nodes, that have been idle since later and later; while nodes are switched.
   std::span<const IdleSince> idle_since() const { return state_.idle_since; }
@@ -390,6 +395,8 @@ class Pass {
     if (!has_bookings()) return now();
     return std::max(state_.end_at(its, size.min), state_.end_at(its, size.max));
   }
+  /// Nodes that are off and do not boot.
+  NodeSet switched_off() const;
   /// Where it can have nodes until then; anywhere, where there is one cell.
   Cells room(const Job& its, Time end) const {
     return cell_count() == 1 ? kEveryCell : state_.open_cells(its, end);
