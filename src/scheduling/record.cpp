@@ -131,6 +131,7 @@ constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
 constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen = "chosen";
 constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
 constexpr std::string_view kBound = "bound", kPriorities = "priorities", kSwitches = "switches";
+constexpr std::string_view kSteps = "steps", kStep = "step";
 
 // What nodes draw that are off, if they do.
 void write_off(Writer& out, const Platform& platform) {
@@ -158,6 +159,13 @@ void write_switches(Writer& out, const Platform& platform) {
   out.word(kSwitches).list(platform.switches, [](Writer& w, const Switch& its) {
     w.word(its.name).nodes(its.nodes);
     its.above == kNoSwitch ? w.word("-") : w.number(its.above);
+  });
+}
+
+void write_steps(Writer& out, const Platform& platform) {
+  if (platform.steps.empty()) return;
+  out.word(kSteps).list(platform.steps, [](Writer& w, const FrequencyStep& its) {
+    w.number(its.speed).number(its.power);
   });
 }
 
@@ -276,6 +284,7 @@ struct EventWriter {
     write_sockets(out, e.platform);
     write_priorities(out, e.platform);
     write_switches(out, e.platform);
+    write_steps(out, e.platform);
   }
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
@@ -507,6 +516,15 @@ void read_switches(Reader& in, Platform& platform) {
   });
 }
 
+void read_steps(Reader& in, Platform& platform) {
+  if (!in.read_if(kSteps)) return;
+  platform.steps = in.list<FrequencyStep>("steps", [](Reader& r) {
+    const double speed = r.real("speed of a step", 1e-3, 1);
+    return FrequencyStep{speed, r.real("power of a step", 0, 1)};
+  });
+  if (platform.steps.size() > kMostSteps) throw RecordError("steps", "there are too many");
+}
+
 void read_classes(Reader& in, Platform& platform) {
   if (!in.read_if(kMore)) return;
   platform.classes = in.list<NodeClass>("classes", [](Reader& r) {
@@ -563,7 +581,7 @@ Capabilities read_capabilities(Reader& in) {
   can.power_control = in.flag("power control");
   const auto has_flag = [&] {
     return !in.at_end() && !in.comes(kMore) && !in.comes(kOff) && !in.comes(kSockets) &&
-           !in.comes(kSwitches);
+           !in.comes(kSwitches) && !in.comes(kSteps);
   };
   can.moves = has_flag() && in.flag("moves");
   if (has_flag()) {
@@ -580,6 +598,10 @@ std::vector<Part> read_parts(Reader& in) {
     NodeSet nodes = r.nodes("nodes of a part");
     return Part{std::move(nodes), r.slice("part")};
   });
+}
+
+std::uint8_t read_step(Reader& in) {
+  return in.read_if(kStep) ? in.number<std::uint8_t>("step", 1, kMostSteps) : std::uint8_t{0};
 }
 
 Booking read_booking(Reader& in) {
@@ -635,6 +657,7 @@ std::string to_record(const Platform& platform) {
   write_sockets(out, platform);
   write_priorities(out, platform);
   write_switches(out, platform);
+  write_steps(out, platform);
   return out.take();
 }
 
@@ -648,7 +671,7 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  const bool places = rules.placement != Placement{};
+  const bool places = rules.placement != Placement{} || rules.slow_for_power;
   const bool contends = !rules.contention.is_off() || places;
   const bool switches = rules.node_off_after > Duration{} || contends;
   const bool shares = rules.share != ShareModel{} || switches;
@@ -660,6 +683,7 @@ std::string to_record(const Rules& rules) {
   if (switches) out.duration(rules.node_off_after);
   if (contends) out.word(to_text(rules.contention));
   if (places) out.word(name(kPlacementWords, rules.placement));
+  if (rules.slow_for_power) out.flag(true);
   return out.take();
 }
 
@@ -694,6 +718,7 @@ std::string to_record(const PenCall& call) {
   }
   if (!call.in.empty()) write_spread(out.word(kIn), call.in);
   if (!call.on.empty()) out.word(kOn).nodes(call.on);
+  if (call.step != 0) out.word(kStep).number(call.step);
   for (std::size_t i = 0; i < call.gains.size(); ++i) {
     if (!call.gains[i].in.empty()) write_spread(out.word(kIn).number(i), call.gains[i].in);
     if (!call.gains[i].on.empty()) out.word(kOn).number(i).nodes(call.gains[i].on);
@@ -709,6 +734,7 @@ std::string to_record(const Decision& decision) {
   out.id(decision.id).word(word(decision.kind)).id(decision.job).holding(decision.after);
   out.time(decision.limit).id(decision.request).reason(decision.reason);
   write_parts(out, decision.after.parts);
+  if (decision.step != 0) out.word(kStep).number(decision.step);
   return out.take();
 }
 
@@ -733,6 +759,7 @@ Platform platform_from_record(std::string_view text) {
   read_sockets(in, platform);
   read_priorities(in, platform);
   read_switches(in, platform);
+  read_steps(in, platform);
   in.finish();
   return platform;
 }
@@ -765,6 +792,7 @@ Rules rules_from_record(std::string_view text) {
   if (!in.at_end()) rules.node_off_after = in.duration("nodes off after");
   if (!in.at_end()) rules.contention = in.parsed("contention", parse_contention);
   if (!in.at_end()) rules.placement = in.choice<Placement>("placement", kPlacementWords);
+  if (!in.at_end()) rules.slow_for_power = in.flag("slow for power");
   in.finish();
   return rules;
 }
@@ -863,6 +891,7 @@ Event event_from_record(std::string_view text) {
         read_sockets(in, e.platform);
         read_priorities(in, e.platform);
         read_switches(in, e.platform);
+        read_steps(in, e.platform);
         return e;
       }
       case 16:
@@ -932,6 +961,7 @@ PenCall pen_call_from_record(std::string_view text) {
   } else {
     if (in.read_if(kIn)) call.in = read_spread(in);
     if (in.read_if(kOn)) call.on = in.nodes("nodes to start on");
+    call.step = read_step(in);
   }
   while (in.read_if(kEach)) {
     const auto place = in.number<std::size_t>("cut");
@@ -953,6 +983,7 @@ Decision decision_from_record(std::string_view text) {
   decision.request = in.id<RequestId>("request");
   decision.reason = in.reason();
   decision.after.parts = read_parts(in);
+  decision.step = read_step(in);
   in.finish();
   return decision;
 }

@@ -660,6 +660,8 @@ std::string_view expected(Decision::Kind kind) {
       return "reject";
     case Kind::cores:
       return "cores";
+    case Kind::frequency:
+      return "frequency";
     case Kind::cancel:
       return "cancel";
     case Kind::requeue:
@@ -703,6 +705,8 @@ std::string_view expected(PenCall::Verb verb) {
       return "suspend";
     case Verb::reject:
       return "reject";
+    case Verb::frequency:
+      return "frequency";
   }
   return "";
 }

@@ -13,7 +13,7 @@ namespace ductile {
 
 /// Fields and rows are there since a version of the format, from 1.
 using SnapshotVersion = std::uint32_t;
-constexpr SnapshotVersion kSnapshotVersion = 10;
+constexpr SnapshotVersion kSnapshotVersion = 11;
 
 /// Appends a state, between two instants: rows of text, each "KIND KEY FIELD=VALUE ...". What has
 /// its default value is left out. Only reads and allocates, so that a forked child may call it.
