@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import socket
 import time
 
@@ -120,6 +121,64 @@ def test_power(start, tmp_path):
     # 30 J and 999.999951 J in half a second, or a little more.
     assert 1029 / 2 < watts < 1030.1 / 0.5
     assert job.finish()[0] == 0
+
+
+def test_each_host_is_read_where_it_is(start, tmp_path):
+    """Hosts are this one, but for their files: what the agent starts finds them below a folder of the host."""
+    agent = tmp_path / "agent"
+    agent.write_text("#!/bin/sh\nwhile :; do case $1 in -[olp]) shift 2 ;; -*) shift ;; *) break ;; esac; done\n"
+                     f"host={tmp_path}/$1; shift\n"
+                     "[ \"$*\" = sh ] || exec sh -c \"$*\"\n"
+                     "[ -e $host/lost ] && exit 1\n"
+                     "sed \"s,/elsewhere,$host,\" | exec sh\n")
+    agent.chmod(0o755)
+    for host in ("h1", "h2", "h3"):
+        (tmp_path / host).mkdir()
+    (tmp_path / "h1/watts of h1").write_text("150\n")
+    job = start("mpich", 4, "until", tmp_path / "stop", 1000, is_patient=False,
+                options=["--hosts", "h1:2,h2:2,h3:2", "--agent", agent, "--listen", "127.0.0.2", "--power", 0.5,
+                         "--watts-from", "/elsewhere/watts of %n"])
+    job.wait_until_connected()
+
+    def wait_for(what):
+        end = time.monotonic() + PATIENCE
+        while not any(what(event) for event in measured(job.report)[-1:]):
+            assert time.monotonic() < end, measured(job.report)[-3:]
+            time.sleep(0.05)
+
+    wait_for(lambda event: "'/elsewhere/watts of h2' on h2 has no watts from 0 to 1e6: 'head: cannot open"
+             in event.get("why_no_watts", ""))
+    (tmp_path / "h2/watts of h2").write_text("120.5\n")
+    wait_for(lambda event: event["watts"] == 270.5 and "why_no_watts" not in event)
+    (tmp_path / "h2/watts of h2").write_text("much\n")
+    wait_for(lambda event: event["watts"] is None and event["why_no_watts"] ==
+             "'/elsewhere/watts of h2' on h2 has no watts from 0 to 1e6: 'much'")
+    (tmp_path / "h2/watts of h2").write_text("100\n")
+    (tmp_path / "h3/watts of h3").write_text("10\n")
+    assert job.resize(6).returncode == 0
+    wait_for(lambda event: event["watts"] == 260)
+    # Who does not answer any more is asked anew; nothing is said for him meanwhile.
+    (tmp_path / "h3/lost").touch()
+    readers = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_reader(pid, job.mark)]
+    assert readers
+    for pid in readers:
+        os.kill(int(pid), 9)
+    wait_for(lambda event: event["watts"] is None and event["why_no_watts"] == "h3 has not said yet what it draws")
+    (tmp_path / "h3/lost").unlink()
+    wait_for(lambda event: event["watts"] == 260)
+    assert job.resize(2).returncode == 0
+    wait_for(lambda event: event["watts"] == 150)
+    (tmp_path / "stop").touch()
+    assert job.finish()[0] == 0, "nobody reads any more"
+
+
+def is_reader(pid, mark):
+    """Is it a shell of this job that has been told by its standard input what to read?"""
+    try:
+        return (mark.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                and pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() == b"sh\0")
+    except OSError:
+        return False
 
 
 def test_wrong_folders_of_counters(tmp_path):
