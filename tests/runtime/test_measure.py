@@ -4,9 +4,10 @@ import json
 import os
 import pathlib
 import socket
+import subprocess
 import time
 
-from conftest import example, run
+from conftest import PROGRAM, example, run
 from programs import PATIENCE
 
 
@@ -29,6 +30,31 @@ def test_one_computes_and_one_waits(mpi, tmp_path):
         assert event["mtct"] == event["in_mpi"] / (event["looks"] - event["in_mpi"])
     # One message a second of each process, whatever it does; one report a second of the manager.
     assert len(events) <= 1 + events[-1]["time_s"]
+
+
+def test_time_in_mpi_falls_with_the_input_and_grows_with_the_processes(mpi, tmp_path):
+    """In kind what Fig. 2 of Chadha, John and Gerndt (HiPC 2020) has."""
+    def share(processes, edge):
+        """Of all looks, those that found a process in MPI, but for the time that starting takes."""
+        report = tmp_path / f"report-{processes}-{edge}"
+        job = subprocess.Popen([PROGRAM, "run", "--kind", "rigid", "-n", str(processes), "--measure", "0.5",
+                                "--report", report, "--", example("jacobi_rigid", mpi), str(edge), str(edge), "100000000"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + PATIENCE
+        looks = 0
+        while looks < 300 and time.monotonic() < end:
+            time.sleep(0.1)
+            events = measured(report)[2:] if report.exists() else []
+            looks = sum(event["looks"] for event in events)
+        job.terminate()
+        job.wait(PATIENCE)
+        assert looks >= 300
+        return sum(event["in_mpi"] for event in events) / looks
+
+    alone, small, large = share(1, 1600), share(2, 60), share(2, 1600)
+    assert alone < 0.05
+    assert alone + 0.05 < large, "grows with the processes"
+    assert large + 0.05 < small, "falls with the input"
 
 
 def test_other_preloaded_libraries_stay(mpi):
