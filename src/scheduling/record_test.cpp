@@ -171,6 +171,8 @@ struct Any {
       return Switch{names[below(4)], nodes(),
                     flag() ? kNoSwitch : static_cast<std::uint32_t>(bits(31))};
     });
+    for (int i = 0; i < 3 && flag(); ++i)
+      platform.steps.push_back({draws.uniform(1e-3, 1), draws.uniform(0, 1)});
     return platform;
   }
 
@@ -298,7 +300,7 @@ struct Any {
 
   PenCall pen_call() {
     PenCall call;
-    call.verb = of(PenCall::Verb::reject);
+    call.verb = of(PenCall::Verb::frequency);
     call.job = id<JobId>();
     call.other = id<JobId>();
     call.request = id<RequestId>();
@@ -321,6 +323,7 @@ struct Any {
     } else {
       call.in = spread();
       call.on = nodes();
+      call.step = static_cast<std::uint8_t>(below(kMostSteps + 1));
     }
     return call;
   }
@@ -403,6 +406,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
       }
     }
     rules.placement = any.of(Placement::spread);
+    rules.slow_for_power = any.flag();
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
     rules.fairness.policy = Fairness::Policy::both;
@@ -412,6 +416,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     EXPECT_EQ(rules_from_record(text).share, rules.share);
     EXPECT_EQ(rules_from_record(text).contention, rules.contention);
     EXPECT_EQ(rules_from_record(text).placement, rules.placement);
+    EXPECT_EQ(rules_from_record(text).slow_for_power, rules.slow_for_power);
   }
 }
 
@@ -593,6 +598,10 @@ TEST(Record, OfTheRunIsReadable) {
                     {.name = "top", .nodes = {}}};
   EXPECT_EQ(to_record(wired), "8 1 0 0 0 switches 2 a 0-3 1 top - -");
   EXPECT_EQ(platform_from_record(to_record(wired)), wired);
+  Platform slowed{.nodes = 8};
+  slowed.steps = {{.speed = 0.75, .power = 0.5}};
+  EXPECT_EQ(to_record(slowed), "8 1 0 0 0 steps 1 0.75 0.5");
+  EXPECT_EQ(platform_from_record(to_record(slowed)), slowed);
   EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0");
   EXPECT_EQ(to_record(Rules{}), "scaled 0 1 none 1");
 }
@@ -961,11 +970,11 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"instant start", "resizes per job", "power control", "moves", "suspends",
                 "parts of nodes", "instant cores"},
                4);
-  check_fields(
-      kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact",
-      {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals",
-       "reservations of a plan", "share model", "nodes off after", "contention", "placement"},
-      7);
+  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact 1",
+               {"limit", "identities", "seed", "fairness", "claims take idle nodes",
+                "counted refusals", "reservations of a plan", "share model", "nodes off after",
+                "contention", "placement", "slow for power"},
+               8);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {
