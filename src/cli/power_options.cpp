@@ -99,6 +99,9 @@ void add_power_options(CLI::App& command, SimulationSettings& settings) {
       [&settings](const std::string& text) {
         settings.power_caps = read_power_caps(text, {.field = "--power-cap"});
       });
+  command.add_flag("--slow-for-power", settings.rules.slow_for_power,
+                   "a job that lacks nothing but watts starts at a lower step of frequency of "
+                   "--platform, if it ends sooner so");
   add("--corridor", "LOWER..UPPER|FILE",
       "between so many watts shall be drawn; or the bounds of a file with lines TIME_S LOWER_W "
       "UPPER_W. Kept by power_aware and power_ahead, watched under other policies [none]",

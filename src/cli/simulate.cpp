@@ -961,6 +961,18 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
                      "leave --identities away");
   }
 
+  if (options.settings.rules.slow_for_power) {
+    const char* const field = "--slow-for-power";
+    if (options.settings.platform.steps.empty()) {
+      throw InputError({.field = field}, "there are no steps of frequency",
+                       "write [[step]] in --platform FILE");
+    }
+    if (options.settings.power_caps.empty()) {
+      throw InputError({.field = field}, "there is no cap for which jobs could be slowed",
+                       "give --power-cap");
+    }
+  }
+
   matrix.measured = read_measured(options.measure, source.unix_start_time);
   matrix.variant = options.variant;
   matrix.identity = [&registry, common = common_identity(command, source.files)](

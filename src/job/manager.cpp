@@ -28,6 +28,7 @@
 #include "job/control_clients.hpp"
 #include "job/controller_link.hpp"
 #include "job/failure.hpp"
+#include "job/host_watts.hpp"
 #include "job/job_folder.hpp"
 #include "job/job_output.hpp"
 #include "job/json_line.hpp"
@@ -169,6 +170,7 @@ class Manager {
   JobOutput output_;
   StandardInput input_{output_};
   Measurement measurement_;
+  std::optional<HostWatts> host_watts_{};   // of hosts of their own
   std::unique_ptr<ResizeMethod> method_{};  // null: the job's processes are replaced, or stay
   ResizeDriver resizes_;
   ProgramRequests requests_;
@@ -219,7 +221,12 @@ Manager::Manager(const RunSettings& settings)
            .deny = [this] { requests_.offer(0); }}),
       requests_(settings, table_, peers_, resizes_, output_,
                 [this](std::string_view what, const Json& details) { report(what, details); }) {
-  if (!settings.watts_from.empty()) measurement_.read_watts(WattFiles(settings.watts_from));
+  if (settings.watts_from.empty()) return;
+  measurement_.read_watts(WattFiles(settings.watts_from));
+  if (settings.nodes.empty() && settings.launcher.starter == Starter::mpiexec) {
+    host_watts_.emplace(settings.launcher.agent,
+                        measures_mpi() ? settings.measure : settings.power);
+  }
 }
 
 // ---- The loop -----------------------------------------------------------------------------------
@@ -240,6 +247,7 @@ RunResult Manager::run() {
       wait(signals);
       table_.reap([this](Generation& generation) { on_ended(generation); },
                   [this](pid_t pid, int status) {
+                    if (host_watts_ && host_watts_->on_ended(pid)) return;
                     if (method_) method_->on_child(pid, exit_code(status));
                   });
       peers_.forget_closed();
@@ -334,6 +342,7 @@ void Manager::wait(const Signals& signals) {
   });
   const auto now = Clock::now();
   if (method_) method_->add_to(poller);
+  if (host_watts_) host_watts_->add_to(poller);
   const auto next = std::min(
       {now + std::chrono::seconds(1), measurement_.next(), resizes_.next(), table_.next()});
   poller.wait(next - now);
@@ -385,6 +394,7 @@ void Manager::stop(int signal) {
 
 /// False if there are processes that cannot be killed.
 bool Manager::clean_up() {
+  host_watts_.reset();
   const bool all_are_gone = ProcessTable::end_all();
   if (table_.has_killed()) remove_shared_memory(wall_begin_);
   if (!settings_.control.empty()) unlink(settings_.control.c_str());
@@ -725,8 +735,15 @@ bool Manager::report(std::string_view what, const Json& details) {
 
 void Manager::report_measurement() {
   const bool reads_watts = measurement_.reads_watts();
-  const Json measured = measurement_.report(
-      Clock::now(), reads_watts ? names_of_nodes() : std::vector<std::string>());
+  const auto nodes = reads_watts ? names_of_nodes() : std::vector<std::string>();
+  WattFiles::Elsewhere elsewhere;
+  if (host_watts_ && nodes_.empty() && !current().hosts.empty()) {
+    host_watts_->keep(nodes);
+    elsewhere = [this](const std::string& host, const std::string& path) {
+      return host_watts_->text(host, path);
+    };
+  }
+  const Json measured = measurement_.report(Clock::now(), nodes, elsewhere);
   if (measured.is_null()) return;
   Json details = {{"generation", current().number}, {"size", current().size}};
   details.update(measured);

@@ -37,12 +37,12 @@ void Measurement::forget() {
   iterations_ = {};
 }
 
-Measurement::Json Measurement::report(Clock::time_point now,
-                                      const std::vector<std::string>& nodes) {
+Measurement::Json Measurement::report(Clock::time_point now, const std::vector<std::string>& nodes,
+                                      const WattFiles::Elsewhere& elsewhere) {
   const double interval = std::chrono::duration<double>(now - begun_).count();
   begun_ = now;
   if (energy_) power_w_ = energy_->take() / interval;
-  if (files_) watts_ = files_->read(nodes);
+  if (files_) watts_ = files_->read(nodes, elsewhere);
   const std::uint64_t computing = looks_ - looks_in_mpi_;
   if (looks_ > 0) {
     mtct_.reset();

@@ -42,7 +42,8 @@ class Measurement {
   Clock::time_point next() const { return is_on() ? begun_ + interval_ : Clock::time_point::max(); }
   /// What has come since the last one, as the report has it; null if there was nothing. With files
   /// of watts, of these nodes.
-  Json report(Clock::time_point now, const std::vector<std::string>& nodes = {});
+  Json report(Clock::time_point now, const std::vector<std::string>& nodes = {},
+              const WattFiles::Elsewhere& elsewhere = {});
   /// The last that is known: `mtct` (MPI time over compute time), `iteration_s`, `power_w`, and
   /// with files of watts `watts`.
   Json last() const;

@@ -45,38 +45,52 @@ std::string WattFiles::file_of(std::string_view node) const {
   return path;
 }
 
-std::optional<double> WattFiles::read(const std::vector<std::string>& nodes) {
+std::optional<double> WattFiles::read(const std::vector<std::string>& nodes,
+                                      const Elsewhere& elsewhere) {
   why_ = nodes.empty() ? "it has no nodes" : "";
   double sum = 0;
   for (const std::string& node : nodes) {
-    const std::string path = file_of(node);
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat found {};
-    if (!file || fstat(file.get(), &found) != 0) {
-      why_ = fmt::format("'{}' cannot be read: {}", path, std::strerror(errno));
-      return std::nullopt;
-    }
-    if (!S_ISREG(found.st_mode)) {
-      why_ = fmt::format("'{}' is no file", path);
-      return std::nullopt;
-    }
-    std::array<char, kLongest + 1> text{};
-    const ssize_t got = ::read(file.get(), text.data(), text.size());
-    if (got < 0) {
-      why_ = fmt::format("'{}' cannot be read: {}", path, std::strerror(errno));
-      return std::nullopt;
-    }
-    const std::string_view its(text.data(), static_cast<std::size_t>(got));
-    const auto watts = its.size() > kLongest ? std::nullopt : watts_of_text(its);
-    if (!watts) {
-      why_ = fmt::format("'{}' has no watts from 0 to 1e6: '{}'", path,
-                         printable(std::string(its.substr(0, its.find_last_not_of("\r\n") + 1))));
-      return std::nullopt;
-    }
+    const auto watts = read_one(node, elsewhere);
+    if (!watts) return std::nullopt;
     sum += *watts;
   }
   if (!why_.empty()) return std::nullopt;
   return sum;
+}
+
+std::optional<double> WattFiles::read_one(const std::string& node, const Elsewhere& elsewhere) {
+  const std::string path = file_of(node);
+  const auto watts_in = [&](std::string_view its, const std::string& where) {
+    const auto watts = its.size() > kLongest ? std::nullopt : watts_of_text(its);
+    if (!watts) {
+      why_ = fmt::format("'{}'{} has no watts from 0 to 1e6: '{}'", path, where,
+                         printable(std::string(its.substr(0, its.find_last_not_of(" \r\n") + 1))));
+    }
+    return watts;
+  };
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file && errno == ENOENT && elsewhere) {
+    const auto text = elsewhere(node, path);
+    if (text) return watts_in(*text, " on " + node);
+    why_ = fmt::format("{} has not said yet what it draws", node);
+    return std::nullopt;
+  }
+  struct stat found {};
+  if (!file || fstat(file.get(), &found) != 0) {
+    why_ = fmt::format("'{}' cannot be read: {}", path, std::strerror(errno));
+    return std::nullopt;
+  }
+  if (!S_ISREG(found.st_mode)) {
+    why_ = fmt::format("'{}' is no file", path);
+    return std::nullopt;
+  }
+  std::array<char, kLongest + 1> text{};
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  if (got < 0) {
+    why_ = fmt::format("'{}' cannot be read: {}", path, std::strerror(errno));
+    return std::nullopt;
+  }
+  return watts_in({text.data(), static_cast<std::size_t>(got)}, "");
 }
 
 }  // namespace ductile

@@ -2,6 +2,7 @@
 // for each job and node.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,13 +20,21 @@ class WattFiles {
   explicit WattFiles(std::string pattern) : pattern_(std::move(pattern)) {}
 
   std::string file_of(std::string_view node) const;
+  /// What a node's file has where it is, if it is not here; nothing: that is not known yet.
+  using Elsewhere =
+      std::function<std::optional<std::string>(const std::string& node, const std::string& path)>;
+
   /// The sum over these nodes; nothing if one of them does not say, and then `why`. Never waits for
   /// somebody to write.
-  std::optional<double> read(const std::vector<std::string>& nodes);
+  std::optional<double> read(const std::vector<std::string>& nodes,
+                             const Elsewhere& elsewhere = {});
   /// Why the last sum is not known; empty if it is.
   const std::string& why() const { return why_; }
 
  private:
+  /// A node's own; nothing, and `why`, if it is not known.
+  std::optional<double> read_one(const std::string& node, const Elsewhere& elsewhere);
+
   std::string pattern_;
   std::string why_{};
 };

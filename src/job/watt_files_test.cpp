@@ -92,5 +92,26 @@ TEST(WattFiles, AreNotWaitedFor) {
   EXPECT_EQ(files.why(), "'" + in + "pipe' is no file");
 }
 
+TEST(WattFiles, AreReadElsewhereIfTheyAreNotHere) {
+  const std::string here = folder() + "elsewhere-";
+  WattFiles files(here + "%n");
+  write(here + "h1", "100\n");
+  const auto with = [&](const std::optional<std::string>& text) {
+    return files.read(Nodes{"h1", "h2"}, [&](const std::string& node, const std::string& path) {
+      EXPECT_EQ(node, "h2");
+      EXPECT_EQ(path, here + "h2");
+      return text;
+    });
+  };
+  EXPECT_EQ(with("150 "), 250);
+  EXPECT_EQ(files.why(), "");
+  EXPECT_FALSE(with("much "));
+  EXPECT_EQ(files.why(), "'" + here + "h2' on h2 has no watts from 0 to 1e6: 'much'");
+  EXPECT_FALSE(with(std::nullopt));
+  EXPECT_EQ(files.why(), "h2 has not said yet what it draws");
+  EXPECT_FALSE(files.read(Nodes{"h1", "h2"}));
+  EXPECT_EQ(files.why(), "'" + here + "h2' cannot be read: No such file or directory");
+}
+
 }  // namespace
 }  // namespace ductile

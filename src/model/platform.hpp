@@ -49,6 +49,13 @@ struct NodeClass {
   bool operator==(const NodeClass&) const = default;
 };
 
+/// A lower frequency of nodes: a job there is slower, and its nodes draw less.
+struct FrequencyStep {
+  double speed = 1;  // of that at full frequency
+  double power = 1;  // of what a node draws there above idle
+  bool operator==(const FrequencyStep&) const = default;
+};
+
 /// Nodes that jobs can ask for by name. Partitions may overlap.
 struct Partition {
   std::string name;
@@ -79,6 +86,9 @@ struct Switch {
   bool operator==(const Switch&) const = default;
 };
 
+/// The most steps of frequency that a platform has.
+constexpr std::size_t kMostSteps = 15;
+
 /// The most partitions that a platform has.
 constexpr std::size_t kMostPartitions = 32;
 
@@ -98,6 +108,7 @@ struct Platform {
   std::uint32_t sockets_per_node = 1;
   std::vector<Qos> qos{};
   std::vector<Switch> switches{};  // a tree (model/switch_tree.hpp); none: nothing is known of them
+  std::vector<FrequencyStep> steps{};  // of all nodes, each slower than the one before
 
   bool operator==(const Platform&) const = default;
   /// Of all nodes, if they are on and nobody computes.

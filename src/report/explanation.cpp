@@ -493,6 +493,17 @@ void Explainer::tell_decision(Time now, const Decision& decision,
       note_lent(now, decision, first_of(all, What::resize));
       explain_cores(now, decision, first_of(all, What::resize));
       break;
+    case Kind::frequency:
+      words.put("it computes at ");
+      if (decision.step == 0) {
+        words.put("the full frequency again");
+      } else {
+        words.say("a higher frequency, {:g} times as fast as at the full one",
+                  platform_.steps.at(decision.step - 1U).speed);
+      }
+      words.put(": there is power for it");
+      add(now, "frequency", words, word(decision.reason.why));
+      break;
     case Kind::power_on:
     case Kind::power_off:
       break;
@@ -538,6 +549,10 @@ void Explainer::explain_start(Time now, const Decision& decision, const Circumst
       break;
     default:
       words.say(" ({})", word(decision.reason.why));
+  }
+  if (decision.step > 0) {
+    const FrequencyStep& its = platform_.steps.at(decision.step - 1U);
+    words.say("; at a lower frequency, {:g} times as fast, so that it lacks no power", its.speed);
   }
   if (waited > Duration{}) words.say("; it had waited {}", duration_text(waited));
   add(now, "start", words, word(decision.reason.why));

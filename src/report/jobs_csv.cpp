@@ -61,14 +61,19 @@ void JobsCsv::on_begin(const Core& core) {
       append_field(partition_fields_.emplace_back(","), partition_names(each.partitions, platform));
     }
   }
+  if (core.state().rules.slow_for_power) {
+    file_.text() += ",frequency_step";
+    steps_.resize(workload_.jobs.size());
+  }
   file_.text() += '\n';
 }
 
-void JobsCsv::end_line(const WorkloadJob& job) {
+void JobsCsv::end_line(JobId id, const WorkloadJob& job) {
   file_.text() += ',';
   if (job.runtime > Duration{}) append_seconds(file_.text(), job.runtime);
   if (!workload_.user_submits.empty()) append_seconds(file_.text() += ',', job.submit);
   if (!partition_fields_.empty()) file_.text() += partition_fields_.at(job.where);
+  if (!steps_.empty()) fmt::format_to(std::back_inserter(file_.text()), ",{}", steps_[index(id)]);
   file_.text() += '\n';
   file_.appended();
 }
@@ -76,6 +81,7 @@ void JobsCsv::end_line(const WorkloadJob& job) {
 void JobsCsv::on_decision(Time, const Decision& decision, const Core&) {
   if (decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::reject) {
     why_[index(decision.job)] = decision.reason.why;
+    if (!steps_.empty()) steps_[index(decision.job)] = decision.step;
   }
 }
 
@@ -97,7 +103,7 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   if (!record || record->status != Status::running) {
     fmt::format_to(out, ",0,REJECTED,,,,,,,,-1,,{},0,0,0,0,0,{}",
                    static_cast<std::int32_t>(job.user), word(why_[index(id)]));
-    end_line(job);
+    end_line(id, job);
     return;
   }
   const Duration ran = now - record->started, turnaround = now - job.submit;
@@ -125,7 +131,7 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   fmt::format_to(out, ",,{},{},{},{},{},{},{}", static_cast<std::int32_t>(job.user),
                  record->first_size, size, record->expands, record->shrinks, record->restarts,
                  word(why_[index(id)]));
-  end_line(job);
+  end_line(id, job);
 }
 
 void JobsCsv::on_start_failed(Time now, JobId id, const Core&) { energies_.leave(now, id); }

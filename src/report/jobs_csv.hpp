@@ -33,7 +33,7 @@ class JobsCsv final : public Observer {
   void commit() { file_.commit(); }
 
  private:
-  void end_line(const WorkloadJob& job);
+  void end_line(JobId id, const WorkloadJob& job);
   /// In joules; -1 where nobody says what is drawn.
   void append_energy(JobId id);
 
@@ -43,6 +43,7 @@ class JobsCsv final : public Observer {
   std::vector<std::string> partition_fields_;  // by WorkloadJob::where; empty: no partitions
   std::vector<Why> why_;                       // of the last start of each job
   JobEnergies energies_;
+  std::vector<std::uint8_t> steps_;  // of frequency, of the last start of each job; if there may be
   bool is_power_known_ = false;
 };
 

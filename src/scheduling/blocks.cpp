@@ -9,8 +9,9 @@
 namespace ductile {
 namespace {
 
-bool start(Pass& pass, JobId id, Nodes nodes, Why why, const Spread& in) {
-  return pass.start(id, exactly(nodes), {why}, {.in = in.empty() ? nullptr : &in});
+bool start(Pass& pass, JobId id, Nodes nodes, Why why, const Spread& in, std::uint8_t step = 0) {
+  const Spread* const cells = in.empty() ? nullptr : &in;
+  return pass.start(id, exactly(nodes), {why}, {.in = cells, .step = step});
 }
 
 /// Behind which job none is looked at, if only so many are; `none`: all are.
@@ -19,6 +20,15 @@ JobId last_of(const Pass& pass, std::uint32_t jobs) {
   JobId last = pass.first_pending();
   for (std::uint32_t i = 1; i < jobs; ++i) last = pass.next_pending(last);
   return last;
+}
+
+// The first one that waits.
+bool start_first_slower(Pass& pass, JobId id) {
+  if (pass.frequency_steps() == 0) return false;
+  Timeline plan = timeline_for(pass, {});
+  const Queue::Need need = pass.start_need(id);
+  const Time at = plan.earliest(pass.demand(id, need.nodes), need.walltime, pass.now());
+  return start_slower(pass, plan, id, Why::in_order, later(at, need.walltime));
 }
 
 void start_in_order_by_cells(Pass& pass, InOrder options) {
@@ -33,7 +43,9 @@ void start_in_order_by_cells(Pass& pass, InOrder options) {
     const Nodes need = pass.start_need(id).nodes;
     const auto in = place_idle(pass, lanes.free(pass.open_cells(id)), need);
     const bool may = in && lanes.has_power(pass, id) && (!options.may || options.may(id));
-    if (!may || !start(pass, id, need, Why::in_order, *in)) lanes.waits(pass, id);
+    if (may && start(pass, id, need, Why::in_order, *in)) continue;
+    if (in && !options.may && !lanes.lacks_power() && start_first_slower(pass, id)) continue;
+    lanes.waits(pass, id);
   }
 }
 
@@ -82,7 +94,8 @@ void start_in_order(Pass& pass, InOrder options) {
     if (options.strict && std::ranges::any_of(pass.claims(), before)) return;
     const Nodes need = pass.first_need().nodes;
     if (need > pass.idle() || (options.may && !options.may(id))) return;
-    if (!start(pass, id, need, Why::in_order, {})) return;
+    if (start(pass, id, need, Why::in_order, {})) continue;
+    if (options.may || !start_first_slower(pass, id)) return;
   }
 }
 
@@ -117,6 +130,23 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
     }
   }
   return plan;
+}
+
+bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done) {
+  if (pass.frequency_steps() == 0) return false;
+  const Nodes n = pass.start_need(id).nodes;
+  Demand demand = pass.demand(id, n);
+  for (std::uint8_t step = 1; step <= pass.frequency_steps(); ++step) {
+    const Pass::Slowed slow = pass.slowed(id, n, step);
+    if (later(pass.now(), slow.length) > done) return false;
+    demand.power_mw = slow.power_mw;
+    Spread in;
+    if (plan.earliest(demand, slow.length, pass.now(), in) != pass.now()) continue;
+    if (!start(pass, id, n, why, in, step)) continue;
+    plan.took(demand, in);
+    return true;
+  }
+  return false;
 }
 
 Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id) {
@@ -217,6 +247,7 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
       continue;
     }
     if (instead && (*instead)(id, at)) return {};
+    if (at > pass.now() && start_slower(pass, plan, id, why, later(at, length))) continue;
     passed |= demand.cells;
     if (options.window > Duration{} && at > later(pass.now(), options.window)) continue;
     plan.reserve(at, later(at, length), demand, in);
@@ -447,8 +478,9 @@ void switch_nodes(Pass& pass) {
     const Nodes need = pass.start_need(head).nodes;
     const Nodes on = std::min(need > coming ? need - coming : 0, pass.off());
     if (on > 0) pass.power_on(on, {Why::needed, head});
-    return;
   }
+  if (const Nodes on = pass.needed_on(); on > 0) pass.power_on(on, {Why::corridor});
+  if (pass.pending() > 0) return;
   if (!pass.claims().empty()) return;
   Nodes unused = 0, known = 0;
   Time next = kNever;
@@ -463,7 +495,18 @@ void switch_nodes(Pass& pass) {
   // Those that became idle at this instant.
   if (next == kNever && pass.idle() > known) next = pass.now() + after;
   if (next != kNever) pass.wake_by(next);
+  unused = pass.can_go_off(unused);
   if (unused > 0) pass.power_off(unused, {Why::unused});
+}
+
+void raise_frequencies(Pass& pass) {
+  for (const JobId id : pass.slowed_jobs()) {
+    const std::int64_t spare_mw = pass.spare_power_mw(id);
+    for (std::uint8_t step = 0; step < pass.job(id).step; ++step) {
+      if (pass.raise_mw(id, step) > spare_mw) continue;
+      if (pass.raise_frequency(id, step, {Why::hand_out})) break;
+    }
+  }
 }
 
 Time next_multiple(Time time, Duration period) {

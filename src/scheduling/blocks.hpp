@@ -42,6 +42,8 @@ class LanesInTurn {
   bool is_free(Cells cells) const { return (cells & waited_for_) == 0; }
   /// Is there power for a job, which none before it lacks?
   bool has_power(const Pass& pass, JobId id) const;
+  /// Does one before lack it?
+  bool lacks_power() const { return power_; }
   /// A job waits for these.
   void waits(const Pass& pass, Cells cells);
   /// A job that is not started waits for its cells, and for power if it lacks it.
@@ -76,6 +78,11 @@ struct Backfill {
     return jobs != kUnlimited || window > Duration{} || resolution > Duration{};
   }
 };
+
+/// A job that waits is started at the highest lower frequency at which it can be now in the plan,
+/// which knows that of it, if it is believed to end no later so than at `done`, when it would end
+/// at full frequency. Only where the rules slow jobs for power.
+bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done);
 
 /// What is believed to be free from now on, to plan on.
 Timeline timeline_for(const Pass& pass, Backfill options);
@@ -208,8 +215,13 @@ void backfill(Pass& pass, Backfill options);
 void start_and_backfill(Pass& pass, Backfill options);
 
 /// If the rules switch nodes (`Rules::node_off_after`): while nobody waits, off go those that were
-/// idle for so long; if the first waiting job lacks nodes, as many come on as it lacks.
+/// idle for so long; if the first waiting job lacks nodes, as many come on as it lacks. None goes
+/// off that the lower bound of the power corridor needs, and those come on that it lacks.
 void switch_nodes(Pass& pass);
+
+/// Running jobs that were slowed for power get the highest frequency for which some is left beside
+/// what those who wait with a reservation need, and the first who waits: who began first first.
+void raise_frequencies(Pass& pass);
 
 // --- For policies that resize
 // --------------------------------------------------------------------------

@@ -49,7 +49,8 @@ struct Decision {
     power_on,
     power_off,
     reject,
-    cores,  // a job that shares nodes has these parts of them from now on
+    cores,      // a job that shares nodes has these parts of them from now on
+    frequency,  // a job computes at this step from now on
     cancel,
     requeue,
     suspend
@@ -62,6 +63,8 @@ struct Decision {
   Time limit{};                         // start, set_limit: when the world may kill it
   RequestId request = RequestId::none;  // resize that grants, deny: which request
   Reason reason;
+  /// start, frequency: the place in `Platform::steps` from 1; 0: the full frequency.
+  std::uint8_t step = 0;
 
   bool operator==(const Decision&) const = default;
   /// Does the world owe an answer that quotes `id`?
@@ -70,9 +73,9 @@ struct Decision {
   bool stops() const { return kind >= Kind::cancel; }
 };
 
-constexpr std::array<std::string_view, 11> kDecisionWords{
-    "start",  "resize", "deny",   "set-limit", "power-on", "power-off",
-    "reject", "cores",  "cancel", "requeue",   "suspend"};
+constexpr std::array<std::string_view, 12> kDecisionWords{
+    "start",  "resize", "deny",      "set-limit", "power-on", "power-off",
+    "reject", "cores",  "frequency", "cancel",    "requeue",  "suspend"};
 constexpr Decision::Kind kind_of(Stop how) {
   return static_cast<Decision::Kind>(static_cast<int>(Decision::Kind::cancel) +
                                      static_cast<int>(how));
@@ -130,7 +133,8 @@ struct PenCall {
     cancel,
     requeue,
     suspend,
-    reject
+    reject,
+    frequency
   };
 
   Verb verb = Verb::start;
@@ -147,12 +151,13 @@ struct PenCall {
   std::vector<Gain> gains{};    // carry_out
   Spread in{};                  // start, resize, grant: of which cells the idle nodes are
   NodeSet on{};                 // start: exactly these nodes
+  std::uint8_t step = 0;        // start, frequency
 
   bool operator==(const PenCall&) const = default;
 };
 
-constexpr std::array<std::string_view, 15> kVerbWords{
-    "start",    "resize",    "grant",     "deny",   "withdraw", "reserve", "tag",   "wake-by",
-    "power-on", "power-off", "carry-out", "cancel", "requeue",  "suspend", "reject"};
+constexpr std::array<std::string_view, 16> kVerbWords{
+    "start",    "resize",    "grant",     "deny",   "withdraw", "reserve", "tag",    "wake-by",
+    "power-on", "power-off", "carry-out", "cancel", "requeue",  "suspend", "reject", "frequency"};
 
 }  // namespace ductile

@@ -31,6 +31,7 @@ struct Job {
   bool leaves = false;                     // is it in `State::leaving`?
   bool goes_on = false;                    // it was suspended: what it did before counts
   std::uint8_t power_class = 0;            // of the nodes for which `power_mw` holds
+  std::uint8_t step = 0;                   // of frequency, while it runs; 0: the full one
   bool is_power_measured = false;          // `power_mw` was, while it ran
   DecisionId decision = DecisionId::none;  // the last one about it; unanswered unless doing nothing
   Holding holding;                // from a decision to its answer: the union of before and after

@@ -82,6 +82,58 @@ Nodes Pass::booting() const {
   return count;
 }
 
+namespace {
+
+/// The most of these nodes, in the order in which `take` gives so many of them, that draw no more
+/// above what they draw when they are off than this.
+template <class Take>
+Nodes most_within(const State& state, Nodes most, std::int64_t power_mw, const Take& take) {
+  Nodes fit = 0;
+  for (Nodes least = 1; least <= most;) {
+    const Nodes n = least + (most - least) / 2;
+    const NodeSet nodes = take(n);
+    const std::int64_t its =
+        idle_draw_mw(state, state.cells, {n, nodes}) - off_draw_mw(state, state.cells, nodes);
+    if (its <= power_mw) {
+      fit = n;
+      least = n + 1;
+    } else {
+      most = n - 1;
+    }
+  }
+  return fit;
+}
+
+}  // namespace
+
+Nodes Pass::can_go_off(Nodes n) const {
+  if (corridor_low_mw() == 0) return n;
+  if (any_resizing()) return 0;
+  const NodeSet all = state_.idle.nodes();
+  const auto highest = [&](Nodes count) {
+    NodeSet left = all;
+    return left.take_highest(count);
+  };
+  return most_within(state_, std::min(n, idle()), power_mw() - corridor_low_mw(), highest);
+}
+
+Nodes Pass::needed_on() const {
+  const std::int64_t lacks_mw = corridor_low_mw() - power_mw();
+  if (lacks_mw <= 0 || off() == 0 || any_resizing()) return 0;
+  const NodeSet all = switched_off();
+  const auto lowest = [&](Nodes count) {
+    NodeSet left = all;
+    return left.take_lowest(count);
+  };
+  return std::min(most_within(state_, off(), lacks_mw - 1, lowest) + 1, off());
+}
+
+NodeSet Pass::switched_off() const {
+  NodeSet there = state_.switched_off;
+  for (const Boot& boot : state_.boots) there.erase(boot.nodes);
+  return there;
+}
+
 Nodes Pass::off() const { return state_.switched_off.count() - booting(); }
 
 Demand Pass::incoming_now() const {
@@ -696,13 +748,43 @@ bool Pass::start_on(JobId id, const NodeSet& nodes, SizeRange range, Reason reas
   });
 }
 
+Pass::Slowed Pass::slowed(JobId id, Nodes n, std::uint8_t step) const {
+  Job its = job(id);
+  its.step = step;
+  return {state_.estimate(its, n), state_.budgeted_mw(its, n)};
+}
+
+bool Pass::start_slowed(JobId id, Nodes n, Reason reason, const Sources& sources) {
+  const bool alone = sources.cuts.empty() && !sources.incoming && !sources.on;
+  if (!alone || sources.step > frequency_steps() || !can_start_with(id, exactly(n))) return false;
+  const Job& its = job(id);
+  const Slowed slow = slowed(id, n, sources.step);
+  const Time end = later(now(), slow.length);
+  if (n > idle(its, end, sources.in)) return false;
+  if (slow.power_mw > state_.free_power_mw() - state_.booked_power_mw(end)) return false;
+  state_.queue.remove(id, its.spec);
+  Holding nodes = state_.take_idle(its, room(its, end), n, sources.in);
+  state_.jobs[id].step = sources.step;
+  state_.start(id, std::move(nodes), reason);
+  return wrote([&] {
+    PenCall call{.verb = PenCall::Verb::start, .job = id, .size = exactly(n), .reason = reason};
+    if (sources.in) call.in = *sources.in;
+    call.step = sources.step;
+    return call;
+  });
+}
+
 bool Pass::start(JobId id, SizeRange range, Reason reason, const Sources& sources) {
+  if (sources.step != 0 && sources.in == named(sources.in)) {
+    return range.min == range.max && start_slowed(id, range.max, reason, sources);
+  }
   if (sources.on) {
     const bool alone = sources.cuts.empty() && !sources.incoming && !named(sources.in);
     return alone && start_on(id, *sources.on, range, reason);
   }
   if (sources.in != named(sources.in)) {
-    return start(id, range, reason, {sources.cuts, sources.incoming});
+    return start(id, range, reason,
+                 {.cuts = sources.cuts, .incoming = sources.incoming, .step = sources.step});
   }
   if (!can_start_with(id, range)) return false;
   const Job& its = job(id);
@@ -1282,6 +1364,49 @@ bool Pass::wake_by(Time time) {
   return wrote([&] { return PenCall{.verb = PenCall::Verb::wake_by, .time = time}; });
 }
 
+std::vector<JobId> Pass::slowed_jobs() const {
+  std::vector<JobId> slow;
+  if (!state_.rules.slow_for_power) return slow;
+  std::ranges::copy_if(state_.running, std::back_inserter(slow),
+                       [&](JobId id) { return job(id).step > 0; });
+  std::ranges::sort(slow, {}, [&](JobId id) { return std::pair(job(id).started, id); });
+  return slow;
+}
+
+std::int64_t Pass::raise_mw(JobId id, std::uint8_t step) const {
+  Job raised = job(id);
+  raised.step = step;
+  return state_.drawn_mw(raised, raised.holding) - state_.drawn_mw(job(id), raised.holding);
+}
+
+std::int64_t Pass::spare_power_mw(JobId id) const {
+  if (state_.budget_mw == State::kNoBudget) return State::kNoBudget;
+  std::int64_t spare_mw = state_.free_power_mw() - state_.booked_power_mw(expected_end(id));
+  const auto keep_for = [&](JobId other) {
+    spare_mw -= state_.budgeted_mw(job(other), start_need(other).nodes);
+  };
+  for (const JobId other : state_.reserving) keep_for(other);
+  const JobId first = first_pending();
+  if (first != JobId::none && job(first).reserved == kNever) keep_for(first);
+  return spare_mw;
+}
+
+bool Pass::raise_frequency(JobId id, std::uint8_t step, Reason reason) {
+  if (!state_.rules.slow_for_power || !knows(id)) return false;
+  const Job& its = job(id);
+  if (its.status != Status::running || its.doing != Doing::nothing || step >= its.step)
+    return false;
+  const std::int64_t free_mw =
+      state_.budget_mw == State::kNoBudget
+          ? State::kNoBudget
+          : state_.free_power_mw() - state_.booked_power_mw(expected_end(id));
+  if (raise_mw(id, step) > free_mw) return false;
+  state_.change_frequency(id, step, reason);
+  return wrote([&] {
+    return PenCall{.verb = PenCall::Verb::frequency, .job = id, .reason = reason, .step = step};
+  });
+}
+
 bool Pass::power_off(Nodes n, Reason reason) {
   if (!state_.capabilities.power_control || !state_.rules.identities) return false;
   if (n == 0 || n > idle()) return false;
@@ -1303,8 +1428,7 @@ bool Pass::power_on(Nodes n, Reason reason) {
       off.insert(decision.after.nodes);
     }
   }
-  NodeSet there = difference(state_.switched_off, off);
-  for (const Boot& boot : state_.boots) there.erase(boot.nodes);
+  NodeSet there = difference(switched_off(), off);
   if (there.count() < n) return false;
   const NodeSet nodes = there.take_lowest(n);
   if (state_.budget_mw != State::kNoBudget &&
@@ -1327,7 +1451,7 @@ bool Pass::power_on(Nodes n, Reason reason) {
 
 bool Pass::call(const PenCall& c) {
   const Sources sources{c.cuts, c.incoming, c.in.empty() ? nullptr : &c.in,
-                        c.on.empty() ? nullptr : &c.on};
+                        c.on.empty() ? nullptr : &c.on, c.step};
   switch (c.verb) {
     case PenCall::Verb::start:
       return start(c.job, c.size, c.reason, sources);
@@ -1359,6 +1483,8 @@ bool Pass::call(const PenCall& c) {
       return stop(c.job, Stop::suspend, c.reason);
     case PenCall::Verb::reject:
       return reject(c.job, c.reason);
+    case PenCall::Verb::frequency:
+      return raise_frequency(c.job, c.step, c.reason);
   }
   return false;
 }

@@ -30,6 +30,9 @@ struct Sources {
   /// All that the job is to hold, exactly: there is no other source then. What it does not hold yet
   /// is idle. A running job may give nodes up for others. Needs identities.
   const NodeSet* on = nullptr;
+  /// A start from idle nodes: at this step of frequency (`Platform::steps`, from 1; 0: the full
+  /// one), where the rules slow jobs for power (`Rules::slow_for_power`).
+  std::uint8_t step = 0;
 };
 
 /// What a policy sees and does. Everything the pen writes is seen at once by the view.
@@ -73,6 +76,11 @@ class Pass {
   /// Nodes that are switched on and do not serve yet; and those that are off and are not.
   Nodes booting() const;
   Nodes off() const;
+  /// How many of the idle nodes that would go off next, at most `n`, can without less being drawn
+  /// than the corridor's lower bound; and how many of those that are off would have to come on for
+  /// that. None of either while jobs are resized.
+  Nodes can_go_off(Nodes n) const;
+  Nodes needed_on() const;
   Duration node_off_after() const { return state_.rules.node_off_after; }
   /// More and more nodes, that have been idle since later and later; while nodes are switched.
   std::span<const IdleSince> idle_since() const { return state_.idle_since; }
@@ -174,6 +182,18 @@ class Pass {
 
   /// Could it start at `n` nodes now: waiting, not to be left alone, idle nodes and power suffice?
   bool fits(JobId id, Nodes n) const;
+  /// Steps of frequency below the full one at which jobs may start: none without a power budget,
+  /// and none where the rules do not slow jobs for power.
+  std::uint8_t frequency_steps() const {
+    const bool any = state_.rules.slow_for_power && state_.budget_mw != State::kNoBudget;
+    return any ? static_cast<std::uint8_t>(platform().steps.size()) : std::uint8_t{0};
+  }
+  /// How long a job that waits takes at `n` nodes at such a step, and what it needs of the budget.
+  struct Slowed {
+    Duration length{};
+    std::int64_t power_mw = 0;
+  };
+  Slowed slowed(JobId id, Nodes n, std::uint8_t step) const;
   /// Running, doing nothing, no claim, no order, all of its nodes to itself, and the world can.
   bool resizable(JobId id) const { return state_.resizable(id); }
   /// Can a running job be told to leave cores of its nodes to a guest (`Cut::each`)?
@@ -372,6 +392,16 @@ class Pass {
   /// Wakes the policy at `time` at the latest.
   bool wake_by(Time time);
   /// Switches the `n` highest idle nodes off, or the `n` lowest that are off on.
+  /// A running job about which nothing is under way computes at a higher frequency, if there is
+  /// power for it.
+  bool raise_frequency(JobId id, std::uint8_t step, Reason reason);
+  /// Which jobs run at a lower one, those that began first first; and by how much more of the power
+  /// they draw at a step than now.
+  std::vector<JobId> slowed_jobs() const;
+  std::int64_t raise_mw(JobId id, std::uint8_t step) const;
+  /// What is free of the power now until a running job is believed to end, without what those who
+  /// wait with a reservation, and the first one, need.
+  std::int64_t spare_power_mw(JobId id) const;
   bool power_off(Nodes n, Reason reason);
   bool power_on(Nodes n, Reason reason);
 
@@ -405,6 +435,8 @@ class Pass {
     if (!has_bookings()) return now();
     return std::max(state_.end_at(its, size.min), state_.end_at(its, size.max));
   }
+  /// Nodes that are off and do not boot.
+  NodeSet switched_off() const;
   /// Where it can have nodes until then; anywhere, where there is one cell.
   Cells room(const Job& its, Time end) const {
     return cell_count() == 1 ? kEveryCell : state_.open_cells(its, end);
@@ -422,6 +454,8 @@ class Pass {
   std::optional<Plan> plan_growth(JobId id, SizeRange add, const Sources& sources,
                                   RequestId request) const;
   std::optional<Member> member(const Gain& gain) const;
+  /// At a lower frequency.
+  bool start_slowed(JobId id, Nodes n, Reason reason, const Sources& sources);
   bool start_on(JobId id, const NodeSet& nodes, SizeRange range, Reason reason);
   /// Are these idle, and so many, that this job can have until then?
   bool can_take(const Job& its, const NodeSet& nodes, Nodes size, Nodes base, Time end) const;

@@ -109,6 +109,7 @@ constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen
 constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
 constexpr std::string_view kBound = "bound", kPriorities = "priorities", kSwitches = "switches";
 constexpr std::string_view kFeatures = "features", kLimits = "limits", kQos = "qos";
+constexpr std::string_view kSteps = "steps", kStep = "step";
 
 void write_traits(Writer& out, const Traits& traits) {
   out.word(traits.settings.empty() ? std::string_view("-") : std::string_view(traits.settings));
@@ -186,6 +187,13 @@ void write_qos(Writer& out, const Platform& platform) {
   if (platform.qos.empty()) return;
   out.word(kQos).list(platform.qos,
                       [](Writer& w, const Qos& its) { w.word(its.name).number(its.priority); });
+}
+
+void write_steps(Writer& out, const Platform& platform) {
+  if (platform.steps.empty()) return;
+  out.word(kSteps).list(platform.steps, [](Writer& w, const FrequencyStep& its) {
+    w.number(its.speed).number(its.power);
+  });
 }
 
 void write_classes(Writer& out, const Platform& platform) {
@@ -307,6 +315,7 @@ struct EventWriter {
     write_features(out, e.platform);
     write_limits(out, e.platform);
     write_qos(out, e.platform);
+    write_steps(out, e.platform);
   }
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
@@ -577,6 +586,15 @@ void read_qos(Reader& in, Platform& platform) {
   });
 }
 
+void read_steps(Reader& in, Platform& platform) {
+  if (!in.read_if(kSteps)) return;
+  platform.steps = in.list<FrequencyStep>("steps", [](Reader& r) {
+    const double speed = r.real("speed of a step", 1e-3, 1);
+    return FrequencyStep{speed, r.real("power of a step", 0, 1)};
+  });
+  if (platform.steps.size() > kMostSteps) throw RecordError("steps", "there are too many");
+}
+
 void read_classes(Reader& in, Platform& platform) {
   if (!in.read_if(kMore)) return;
   platform.classes = in.list<NodeClass>("classes", [](Reader& r) {
@@ -634,7 +652,7 @@ Capabilities read_capabilities(Reader& in) {
   can.power_control = in.flag("power control");
   const auto has_flag = [&] {
     return !in.at_end() && !in.comes(kMore) && !in.comes(kOff) && !in.comes(kSockets) &&
-           !in.comes(kSwitches) && !in.comes(kQos);
+           !in.comes(kSwitches) && !in.comes(kQos) && !in.comes(kSteps);
   };
   can.moves = has_flag() && in.flag("moves");
   if (has_flag()) {
@@ -651,6 +669,10 @@ std::vector<Part> read_parts(Reader& in) {
     NodeSet nodes = r.nodes("nodes of a part");
     return Part{std::move(nodes), r.slice("part")};
   });
+}
+
+std::uint8_t read_step(Reader& in) {
+  return in.read_if(kStep) ? in.number<std::uint8_t>("step", 1, kMostSteps) : std::uint8_t{0};
 }
 
 Booking read_booking(Reader& in) {
@@ -709,6 +731,7 @@ std::string to_record(const Platform& platform) {
   write_features(out, platform);
   write_limits(out, platform);
   write_qos(out, platform);
+  write_steps(out, platform);
   return out.take();
 }
 
@@ -722,7 +745,7 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  const bool is_other_budget = rules.budget != Budget::power;
+  const bool is_other_budget = rules.budget != Budget::power || rules.slow_for_power;
   const bool places = rules.placement != Placement{} || is_other_budget;
   const bool contends = !rules.contention.is_off() || places;
   const bool switches = rules.node_off_after > Duration{} || contends;
@@ -736,6 +759,7 @@ std::string to_record(const Rules& rules) {
   if (contends) out.word(to_text(rules.contention));
   if (places) out.word(name(kPlacementWords, rules.placement));
   if (is_other_budget) out.word(name(kBudgetWords, rules.budget));
+  if (rules.slow_for_power) out.flag(true);
   return out.take();
 }
 
@@ -770,6 +794,7 @@ std::string to_record(const PenCall& call) {
   }
   if (!call.in.empty()) write_spread(out.word(kIn), call.in);
   if (!call.on.empty()) out.word(kOn).nodes(call.on);
+  if (call.step != 0) out.word(kStep).number(call.step);
   for (std::size_t i = 0; i < call.gains.size(); ++i) {
     if (!call.gains[i].in.empty()) write_spread(out.word(kIn).number(i), call.gains[i].in);
     if (!call.gains[i].on.empty()) out.word(kOn).number(i).nodes(call.gains[i].on);
@@ -785,6 +810,7 @@ std::string to_record(const Decision& decision) {
   out.id(decision.id).word(word(decision.kind)).id(decision.job).holding(decision.after);
   out.time(decision.limit).id(decision.request).reason(decision.reason);
   write_parts(out, decision.after.parts);
+  if (decision.step != 0) out.word(kStep).number(decision.step);
   return out.take();
 }
 
@@ -812,6 +838,7 @@ Platform platform_from_record(std::string_view text) {
   read_features(in, platform);
   read_limits(in, platform);
   read_qos(in, platform);
+  read_steps(in, platform);
   in.finish();
   return platform;
 }
@@ -845,6 +872,7 @@ Rules rules_from_record(std::string_view text) {
   if (!in.at_end()) rules.contention = in.parsed("contention", parse_contention);
   if (!in.at_end()) rules.placement = in.choice<Placement>("placement", kPlacementWords);
   if (!in.at_end()) rules.budget = in.choice<Budget>("budget", kBudgetWords);
+  if (!in.at_end()) rules.slow_for_power = in.flag("slow for power");
   in.finish();
   return rules;
 }
@@ -946,6 +974,7 @@ Event event_from_record(std::string_view text) {
         read_features(in, e.platform);
         read_limits(in, e.platform);
         read_qos(in, e.platform);
+        read_steps(in, e.platform);
         return e;
       }
       case 16:
@@ -1017,6 +1046,7 @@ PenCall pen_call_from_record(std::string_view text) {
   } else {
     if (in.read_if(kIn)) call.in = read_spread(in);
     if (in.read_if(kOn)) call.on = in.nodes("nodes to start on");
+    call.step = read_step(in);
   }
   while (in.read_if(kEach)) {
     const auto place = in.number<std::size_t>("cut");
@@ -1038,6 +1068,7 @@ Decision decision_from_record(std::string_view text) {
   decision.request = in.id<RequestId>("request");
   decision.reason = in.reason();
   decision.after.parts = read_parts(in);
+  decision.step = read_step(in);
   in.finish();
   return decision;
 }

@@ -179,6 +179,8 @@ struct Any {
       return Switch{names[below(4)], nodes(),
                     flag() ? kNoSwitch : static_cast<std::uint32_t>(bits(31))};
     });
+    for (int i = 0; i < 3 && flag(); ++i)
+      platform.steps.push_back({draws.uniform(1e-3, 1), draws.uniform(0, 1)});
     return platform;
   }
 
@@ -313,7 +315,7 @@ struct Any {
 
   PenCall pen_call() {
     PenCall call;
-    call.verb = of(PenCall::Verb::reject);
+    call.verb = of(PenCall::Verb::frequency);
     call.job = id<JobId>();
     call.other = id<JobId>();
     call.request = id<RequestId>();
@@ -336,6 +338,7 @@ struct Any {
     } else {
       call.in = spread();
       call.on = nodes();
+      call.step = static_cast<std::uint8_t>(below(kMostSteps + 1));
     }
     return call;
   }
@@ -419,6 +422,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     }
     rules.placement = any.of(Placement::spread);
     rules.budget = any.of(Budget::bandwidth);
+    rules.slow_for_power = any.flag();
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
     rules.fairness.policy = Fairness::Policy::both;
@@ -429,6 +433,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     EXPECT_EQ(rules_from_record(text).contention, rules.contention);
     EXPECT_EQ(rules_from_record(text).placement, rules.placement);
     EXPECT_EQ(rules_from_record(text).budget, rules.budget);
+    EXPECT_EQ(rules_from_record(text).slow_for_power, rules.slow_for_power);
   }
 }
 
@@ -610,6 +615,10 @@ TEST(Record, OfTheRunIsReadable) {
                     {.name = "top", .nodes = {}}};
   EXPECT_EQ(to_record(wired), "8 1 0 0 0 switches 2 a 0-3 1 top - -");
   EXPECT_EQ(platform_from_record(to_record(wired)), wired);
+  Platform slowed{.nodes = 8};
+  slowed.steps = {{.speed = 0.75, .power = 0.5}};
+  EXPECT_EQ(to_record(slowed), "8 1 0 0 0 steps 1 0.75 0.5");
+  EXPECT_EQ(platform_from_record(to_record(slowed)), slowed);
   EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0");
   EXPECT_EQ(to_record(Rules{}), "scaled 0 1 none 1");
 }
@@ -677,6 +686,8 @@ std::string_view expected(Decision::Kind kind) {
       return "reject";
     case Kind::cores:
       return "cores";
+    case Kind::frequency:
+      return "frequency";
     case Kind::cancel:
       return "cancel";
     case Kind::requeue:
@@ -720,6 +731,8 @@ std::string_view expected(PenCall::Verb verb) {
       return "suspend";
     case Verb::reject:
       return "reject";
+    case Verb::frequency:
+      return "frequency";
   }
   return "";
 }
@@ -976,11 +989,11 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"instant start", "resizes per job", "power control", "moves", "suspends",
                 "parts of nodes", "instant cores"},
                4);
-  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact bandwidth",
+  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact bandwidth 1",
                {"limit", "identities", "seed", "fairness", "claims take idle nodes",
                 "counted refusals", "reservations of a plan", "share model", "nodes off after",
-                "contention", "placement", "budget"},
-               8);
+                "contention", "placement", "budget", "slow for power"},
+               9);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

@@ -143,6 +143,8 @@ void put(std::string& text, const ComingCorridor& its) {
 void get(const Word& word, ComingCorridor& its) {
   get_parts(word, word.text, its.at, its.low_mw, its.high_mw);
 }
+void put(std::string& text, const FrequencyStep& its) { put_parts(text, its.speed, its.power); }
+void get(const Word& word, FrequencyStep& its) { get_parts(word, word.text, its.speed, its.power); }
 void put(std::string& text, const Party& party) { put_parts(text, party.kind, party.number); }
 void get(const Word& word, Party& party) { get_parts(word, word.text, party.kind, party.number); }
 
@@ -249,7 +251,7 @@ static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
 static_assert(members<Multifactor>() == 9);
 static_assert(members<Needs>() == 4);
-static_assert(members<Job>() == 33);
+static_assert(members<Job>() == 34);
 static_assert(members<JobSpec>() == 14);
 static_assert(members<Adaptive>() == 4);
 static_assert(members<AdaptiveSpec>() == 7);
@@ -261,7 +263,7 @@ static_assert(members<Holding>() == 3);
 static_assert(members<Part>() == 2);
 static_assert(members<Reason>() == 3);
 static_assert(members<Unanswered>() == 10);
-static_assert(members<Decision>() == 7);
+static_assert(members<Decision>() == 8);
 static_assert(members<Request>() == 4);
 static_assert(members<Delays>() == 7);
 static_assert(members<PlannedDelay>() == 7);
@@ -271,7 +273,8 @@ static_assert(members<ComingCorridor>() == 3);
 static_assert(members<MoveOrder>() == 2);
 static_assert(members<StopOrder>() == 2);
 static_assert(members<Booking>() == 9);
-static_assert(members<Platform>() == 12);
+static_assert(members<Platform>() == 13);
+static_assert(members<FrequencyStep>() == 2);
 static_assert(members<NodeClass>() == 11);
 static_assert(members<Partition>() == 6);
 static_assert(members<Qos>() == 2);
@@ -280,7 +283,7 @@ static_assert(members<Slice>() == 3);
 static_assert(members<Lane>() == 4);
 static_assert(members<Where>() == 6);
 static_assert(members<Capabilities>() == 7);
-static_assert(members<Rules>() == 15);
+static_assert(members<Rules>() == 16);
 static_assert(members<Sorting>() == 3);
 static_assert(members<Standing>() == 2);
 
@@ -299,6 +302,7 @@ struct Table<Platform> {
       field<Platform, &Platform::things>("things", 4),
       field<Platform, &Platform::off_w>("off_w", 7),
       field<Platform, &Platform::sockets_per_node>("sockets_per_node", 8),
+      field<Platform, &Platform::steps>("steps", 11),
   };
 };
 
@@ -401,6 +405,7 @@ struct Table<Rules> {
       field<Rules, &Rules::contention>("contention", 9),
       field<Rules, &Rules::placement>("placement", 10),
       field<Rules, &Rules::budget>("budget", 11),
+      field<Rules, &Rules::slow_for_power>("slow_for_power", 11),
   };
 };
 
@@ -510,6 +515,7 @@ struct Table<Job> {
       field<Job, &Job::power_mw>("power_mw"),
       field<Job, &Job::power_class>("power_class", 5),
       field<Job, &Job::is_power_measured>("is_power_measured", 7),
+      field<Job, &Job::step>("step", 11),
       field<Job, &Job::expands>("expands"),
       field<Job, &Job::shrinks>("shrinks"),
       field<Job, &Job::restarts>("restarts"),
@@ -637,6 +643,7 @@ struct Table<Unanswered> {
       of_decision<&Decision::after, &Holding::nodes>("nodes"),
       field<Unanswered, &Unanswered::decision, &Decision::after, &Holding::parts>("parts", 5),
       planned<Unanswered, &Unanswered::decision, &Decision::limit>("limit"),
+      field<Unanswered, &Unanswered::decision, &Decision::step>("step", 11),
       of_decision<&Decision::request>("request"),
       of_decision<&Decision::reason, &Reason::why>("why"),
       of_decision<&Decision::reason, &Reason::job>("for"),
@@ -1125,6 +1132,11 @@ class Loader {
                 machine.idle_w <= kMostWatts && machine.busy_w >= 0 &&
                 machine.busy_w <= kMostWatts && machine.off_w >= 0 && machine.off_w <= kMostWatts,
             "there is no such machine");
+    const auto is_step = [](const FrequencyStep& its) {
+      return its.speed >= 1e-3 && its.speed <= 1 && its.power >= 0 && its.power <= 1;
+    };
+    require(machine.steps.size() <= kMostSteps && std::ranges::all_of(machine.steps, is_step),
+            "there are no such steps");
     for (std::size_t i = 0; i < machine.classes.size(); ++i) {
       const NodeClass& its = machine.classes[i];
       require(its.speed >= 1e-6 && its.speed <= 1e6 && its.idle_w >= 0 &&
@@ -1203,6 +1215,9 @@ class Loader {
     must(job.target <= facts_.platform.nodes, "target", "more than there is");
     must(index(job.decision) < facts_.next_decision, "decision", "there was none of this number");
     must(job.keep == Job::kNoKeep || job.keep < facts_.platform.nodes, "keep", "no such node");
+    must(job.step <= facts_.platform.steps.size() &&
+             (job.step == 0 || job.status == Status::running),
+         "step", "there is no such step");
     must(job.power_class < std::max<std::size_t>(facts_.platform.classes.size(), 1), "power_class",
          "there is no such class");
   }

@@ -412,6 +412,17 @@ Duration at_pace(Duration time, const Pace& pace) {
   return std::max(Duration{static_cast<std::int64_t>(its)}, time > Duration{} ? kTick : time);
 }
 
+Pace Facts::frequency(const Job& job) const {
+  constexpr std::uint64_t kParts = 1'000'000;
+  if (job.step == 0) return {};
+  const double parts = platform.steps[job.step - 1U].speed * static_cast<double>(kParts);
+  return {static_cast<std::uint64_t>(std::llround(parts)), kParts};
+}
+
+std::int64_t Facts::slowed_mw(const Job& job, std::int64_t full_mw) const {
+  return std::llround(static_cast<double>(full_mw) * platform.steps[job.step - 1U].power);
+}
+
 std::int64_t Facts::least_power_mw(const Job& job) const {
   const AdaptiveSpec* const spec = adaptive_spec(job);
   const bool is_said = spec != nullptr && spec->least_watts_per_node > 0 && !job.is_power_measured;
@@ -566,6 +577,14 @@ Nodes Facts::smallest_start(const Job& job) const {
 }
 
 std::int64_t State::power_mw() const { return on_mw + jobs_mw; }
+
+std::int64_t State::least_start_mw(const Job& job) const {
+  const std::int64_t least = extra_power_mw(job, smallest_start(job));
+  if (!rules.slow_for_power || platform.steps.empty()) return least;
+  Job slowed = job;
+  slowed.step = static_cast<std::uint8_t>(platform.steps.size());
+  return std::min(least, extra_power_mw(slowed, start_need(job).nodes));
+}
 
 std::int64_t State::free_power_mw() const {
   return budget_mw == kNoBudget ? kNoBudget : budget_mw - power_mw() - claimed_mw;
@@ -950,6 +969,7 @@ void State::start(JobId id, Holding&& nodes, Reason reason) {
   decision.after.count = job.holding.count;
   if (rules.identities) decision.after.nodes = job.holding.nodes;
   decision.limit = job.limit;
+  decision.step = job.step;
   job.doing = capabilities.instant_start ? Doing::nothing : Doing::starting;
   job.decision = decision.id;
   if (!job.holding.parts.empty()) {
@@ -1043,9 +1063,12 @@ Slice State::whole(std::uint32_t node) const { return whole_of(platform, cells, 
 Pace State::pace_beside(const Job& job, const Holding& holding, ShareModel model,
                         const Contention& contention, IsThere is_there) const {
   const std::uint16_t units = contention.is_off() ? std::uint16_t{1} : kPerMille;
-  return pace_on(platform, holding, model, job.spec.cores, units, [&](std::uint32_t node) {
-    return efficiency_on(node, job, contention, is_there);
-  });
+  const Pace its =
+      pace_on(platform, holding, model, job.spec.cores, units,
+              [&](std::uint32_t node) { return efficiency_on(node, job, contention, is_there); });
+  if (job.step == 0) return its;
+  const Pace frequency = this->frequency(job);
+  return {its.has * frequency.has, its.of * frequency.of};
 }
 
 std::uint16_t State::efficiency_on(std::uint32_t node, const Job& job, const Contention& contention,
@@ -1188,6 +1211,19 @@ void State::change_cores(JobId id, std::vector<Part>&& parts, bool more, Reason 
   note_parts(id);
   // An end that moves with the work is foreseen by the caller.
   if (is_other && !scales_limit(job)) follow_speed(job, speed_before, reason);
+  after_change(job, id);
+}
+
+void State::change_frequency(JobId id, std::uint8_t step, Reason reason) {
+  Job& job = jobs[id];
+  ++changes;
+  before_change(job);
+  const double speed_before = speed(job);
+  note_progress(job, job.holding.count);
+  job.step = step;
+  job.pace = believed_pace(job);
+  decide(Decision::Kind::frequency, id, reason).step = step;
+  follow_speed(job, speed_before, reason);
   after_change(job, id);
 }
 
@@ -1711,6 +1747,7 @@ void State::vacate(JobId id) {
   job.doing = Doing::nothing;
   job.pace = {};
   const std::int64_t power_mw = drawn_mw(job, mine);
+  job.step = 0;
   if (!sharers.empty()) {
     mine.nodes = give_up(id, mine.nodes);
     mine.count = mine.nodes.count();
@@ -1757,7 +1794,8 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
     if (find(id)) dissolve(id);
   }
   dissolve_claims_outside(table);
-  const bool other_speeds = cells.speeds_differ() || table.speeds_differ() ||
+  const bool other_steps = platform.steps != machine.steps;
+  const bool other_speeds = other_steps || cells.speeds_differ() || table.speeds_differ() ||
                             cells[0].speed != table[0].speed || !parted.empty();
   std::vector<double> speeds;
   if (other_speeds) {
@@ -1777,6 +1815,7 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
       job.power_mw = milliwatts(machine.busy_w_with(job.spec.cores));
     }
     job.power_class = same_class(platform, job.power_class, machine);
+    job.step = static_cast<std::uint8_t>(std::min<std::size_t>(job.step, machine.steps.size()));
   });
   // More of them may be such as jobs may use.
   idle_grew = idle_grew || machine != platform;
@@ -1791,6 +1830,9 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
   }
   power_grew();
   tell_cells_apart();
+  if (other_steps) {
+    for (const JobId id : running) jobs[id].pace = believed_pace(jobs[id]);
+  }
   for (const JobId id : parted) {
     jobs[id].pace = believed_pace(jobs[id]);
     note_spare(jobs[id].holding.parts);

@@ -61,6 +61,9 @@ struct Rules {
   /// Nodes that were idle for so long are switched off while nobody waits, and on again when the
   /// first waiting job lacks some (`switch_nodes`); 0: never. Needs identities.
   Duration node_off_after{};
+  /// A job that lacks nothing but power starts at a lower frequency if it ends sooner so
+  /// (`start_slower`), where the platform has steps.
+  bool slow_for_power = false;
   /// How fast jobs that share nodes are believed to be.
   ShareModel share = ShareModel::worst;
   /// And what they are believed to lose by each other.
@@ -373,8 +376,11 @@ struct Facts {
   /// it holds at any size; on the slowest nodes that it may use. Of a job that goes on, what is
   /// left of that.
   Duration estimate(const Job& job, Nodes n) const {
-    return at_speed(estimate_at_speed_1(job, n), lanes[index(job.spec.lane)].speed);
+    const Duration full = at_speed(estimate_at_speed_1(job, n), lanes[index(job.spec.lane)].speed);
+    return job.step == 0 ? full : at_pace(full, frequency(job));
   }
+  /// How fast it is at its step of frequency.
+  Pace frequency(const Job& job) const;
   Duration estimate_at_speed_1(const Job& job, Nodes n) const {
     return n == job.spec.preferred && !job.goes_on ? job.spec.walltime : estimate_of_work(job, n);
   }
@@ -420,7 +426,7 @@ struct Facts {
   /// Of one node of a class. What is believed holds for one class; on another that is scaled by
   /// what idle nodes of both draw less than busy ones, unless one of these differs in nothing.
   std::int64_t extra_power_on_mw(const Job& job, std::size_t cls) const {
-    return has_classes() ? scaled_power_mw(job, cls) : above_idle_mw(job);
+    return has_classes() ? at_step_mw(job, scaled_power_mw(job, cls)) : above_idle_mw(job);
   }
   bool has_classes() const { return platform.classes.size() > 1; }
   /// Cores of a node of a class, and how many of them a job keeps busy that has them all.
@@ -458,8 +464,13 @@ struct Facts {
 
  private:
   std::int64_t above_idle_mw(const Job& job) const {
-    return std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
+    return at_step_mw(job, std::max<std::int64_t>(job.power_mw - idle_mw(), 0));
   }
+  /// So much above idle is drawn at full frequency: what it is at that of the job.
+  std::int64_t at_step_mw(const Job& job, std::int64_t full_mw) const {
+    return job.step == 0 ? full_mw : slowed_mw(job, full_mw);
+  }
+  std::int64_t slowed_mw(const Job& job, std::int64_t full_mw) const;
   std::int64_t dearest_mw(const Job& job) const;
   std::int64_t cheapest_mw(const Job& job) const;
   std::int64_t scaled_power_mw(const Job& job, std::size_t cls) const;
@@ -596,9 +607,12 @@ class State : public Facts, public Indices {
   /// What the budget leaves at most for what a job draws above idle nodes: if it runs alone, and no
   /// booking keeps any of it.
   std::int64_t power_alone_mw() const { return budget_mw - on_mw; }
-  /// Does the smallest start of it need more than that? Then none fits the budget, ever.
+  /// What the smallest start of it draws above idle nodes, at the lowest frequency at which it may
+  /// start.
+  std::int64_t least_start_mw(const Job& job) const;
+  /// Does that need more than that? Then none fits the budget, ever.
   bool exceeds_budget(const Job& job) const {
-    return budget_mw != kNoBudget && extra_power_mw(job, smallest_start(job)) > power_alone_mw();
+    return budget_mw != kNoBudget && least_start_mw(job) > power_alone_mw();
   }
   /// Are there nodes for its start, and no power?
   bool lacks_power_alone(const Job& job) const {
@@ -899,6 +913,8 @@ class State : public Facts, public Indices {
   /// A running job shall have such parts of the nodes that it holds: of none more than it has, or
   /// of none less. If its end moves with its work, `foresee` it then.
   void change_cores(JobId id, std::vector<Part>&& parts, bool more, Reason reason);
+  /// A running job that does nothing else computes at another step of frequency.
+  void change_frequency(JobId id, std::uint8_t step, Reason reason);
   /// What is believed of a job's end, and of those of all who share nodes with it: the first of
   /// them to end, at the paces of now, leaves its cores to the others, who go on faster; and so on.
   void foresee(JobId id);

@@ -113,6 +113,7 @@ struct Run {
   Time at{};
   Nodes size = 0;
   double speed = 1;                  // of the slowest of its nodes
+  Duration grace{};                  // a limit that moves with the frequency is rounded by itself
   double bandwidth = 1;              // the share of it that others leave it on links
   Work sends_to = 0;                 // what is left when it sends something else
   std::uint32_t answer = kNoAnswer;  // to the resize under way,
@@ -372,6 +373,8 @@ class World {
   bool order(const OperatorOrder& order);
   bool resume(JobId id);
   Duration runtime_left(JobId id) const;
+  void plan_rigid(JobId id, Time end);
+  void change_frequency(JobId id);
   void note_speed(JobId id);
   void follow_companies();
   bool learns_contention() const { return settings_.policy->wants.contention && !transfers_; }
@@ -434,6 +437,11 @@ class World {
   std::vector<Run> runs_;              // of each job that is not rigid
   std::int64_t idle_mw_;               // what the machine draws while nobody runs
   std::map<JobId, Duration> rigid_left_;  // of rigid jobs that were suspended
+  struct Slow {
+    Time end{};  // at this speed
+    double speed = 1;
+  };
+  std::map<JobId, Slow> rigid_slow_;  // rigid jobs that began at a lower frequency
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
   RuntimePrediction predictions_;
@@ -658,7 +666,7 @@ bool World::lacks_power_for_ever(const Job& job) const {
   if (caps.empty() || caps.front().at > Time{}) return false;
   const double most_w = std::ranges::max(caps, {}, &PowerCap::watts).watts;
   const State& state = core_.state();
-  const std::int64_t alone_mw = idle_mw_ + state.extra_power_mw(job, state.smallest_start(job));
+  const std::int64_t alone_mw = idle_mw_ + state.least_start_mw(job);
   return static_cast<double>(alone_mw) > std::round(most_w * 1000);
 }
 
@@ -890,6 +898,9 @@ void World::carry_out(const Decision& decision) {
       take_pace(id, core_.state().pace_of(core_.job(id), core_.job(id).holding, settings_.share,
                                           settings_.contention));
       return;
+    case Decision::Kind::frequency:
+      change_frequency(id);
+      return;
     case Decision::Kind::reject:
       ++counts_.jobs_over;
       if (arrivals_) arrivals_->over(id, false, now_);
@@ -928,6 +939,7 @@ void World::begin(JobId id) {
     run.first_left = run.left;
     run.first_limit = kill_time(id);
     run.size = job.holding.count;
+    run.grace = job.step > 0 ? (job.step + 1) * kTick : Duration{};
     note_speed(id);
     run.pause = kNever;  // it may have been about to be resized in another life
     run.answer = kNoAnswer;
@@ -940,10 +952,32 @@ void World::begin(JobId id) {
     measure_mtct(id, settings_.mtct.delay);
     return;
   }
-  Time at = later(now_, rigid_runtime(id));
-  if (settings_.kill_overrun) at = std::min(at, kill_time(id));
+  const Time end = later(now_, rigid_runtime(id));
+  rigid_slow_.erase(id);
+  if (core_.job(id).step > 0) rigid_slow_[id] = {end, core_.state().speed(core_.job(id))};
+  plan_rigid(id, end);
+}
+
+void World::plan_rigid(JobId id, Time end) {
+  const Time at = settings_.kill_overrun ? std::min(end, kill_time(id)) : end;
   schedule(at, Kind::end, id, epochs_[index(id)]);
   watch_prediction(id);
+}
+
+// From now on it computes at another one. What is left is rounded as the core rounds what is left
+// of its limit.
+void World::change_frequency(JobId id) {
+  const State& state = core_.state();
+  const Job& job = core_.job(id);
+  if (adaptive(id)) {
+    take_pace(id, state.pace_of(job, job.holding, settings_.share, settings_.contention));
+    return;
+  }
+  Slow& its = rigid_slow_.at(id);
+  const double speed = state.speed(job);
+  its = {later(now_, at_speed(its.end - now_, speed / its.speed)), speed};
+  ++epochs_[index(id)];
+  plan_rigid(id, its.end);
 }
 
 // Once more after this delay, unless a resize is under way then.
@@ -1038,7 +1072,7 @@ void World::plan(JobId id) {
   if (at_point ? run.end >= run.pause : run.end > run.pause) run.end = kNever;
   Time at = run.end;
   if (settings_.kill_overrun) {
-    const Time kill = kill_time(id);
+    const Time kill = later(kill_time(id), run.grace);
     const bool counts_pauses = !core_.state().scales_limit(core_.job(id));
     if (counts_pauses || kill <= run.pause) at = std::min(at, std::max(kill, now_));
   }
@@ -1523,8 +1557,12 @@ void World::answer_stop(JobId id, Answer answer) {
     stop_transfers(id);
   } else {
     const Job& job = core_.job(id);
-    const Duration worked = at_speed(now_ - job.started, 1 / core_.state().speed(job));
-    rigid_left_[id] = std::max(runtime_left(id) - worked, Duration{});
+    const double per_second = 1 / core_.state().speed(job);
+    const auto slow = rigid_slow_.find(id);
+    rigid_left_[id] =
+        slow != rigid_slow_.end()
+            ? at_speed(slow->second.end - now_, per_second)
+            : std::max(runtime_left(id) - at_speed(now_ - job.started, per_second), Duration{});
   }
   ++epochs_[index(id)];
   for (Observer* observer : observers_) observer->on_suspended(now_, id, truth(id), core_);

@@ -34,9 +34,9 @@ class PlatformReader {
     for (const auto& [key, node] : root) {
       const std::string_view name = key.str();
       if (name != "class" && name != "partition" && name != "qos" && name != "switch" &&
-          name != "reservation") {
+          name != "reservation" && name != "step") {
         fail(node, std::string(name), "a platform has no such field",
-             "it has [[class]], [[partition]], [[qos]], [[switch]] and [[reservation]]");
+             "it has [[class]], [[partition]], [[qos]], [[switch]], [[reservation]] and [[step]]");
       }
     }
     const std::vector<const toml::table*> classes = tables(root, "class");
@@ -55,6 +55,9 @@ class PlatformReader {
     check_number(all_qos, "qos", kMostQos);
     for (const toml::table* table : all_qos) qos(*table);
     switches(tables(root, "switch"));
+    const std::vector<const toml::table*> steps = tables(root, "step");
+    check_number(steps, "step", kMostSteps);
+    for (const toml::table* table : steps) step(*table);
     const std::vector<const toml::table*> reservations = tables(root, "reservation");
     check_number(reservations, "reservation", kMostReservations);
     for (const toml::table* table : reservations) reservation(*table);
@@ -320,6 +323,35 @@ class PlatformReader {
       its.nodes = left.take_lowest(counts_[i]);
     }
     platform().nodes = total;
+  }
+
+  // ---- Steps of frequency -----------------------------------------------------------------------
+
+  void step(const toml::table& table) {
+    std::optional<double> speed, power;
+    for (const auto& [key, node] : table) {
+      const std::string field(key.str());
+      if (field == "speed") {
+        speed = real(field, node, 1e-3, 1);
+      } else if (field == "power") {
+        power = real(field, node, 0, 1);
+      } else {
+        fail(node, field, "a step has no such field", "it has speed and power");
+      }
+    }
+    if (!speed) fail(table, "speed", "is missing", "say how fast nodes are at it, of 1");
+    if (!power) fail(table, "power", "is missing", "say what they draw above idle at it, of 1");
+    const FrequencyStep above =
+        platform().steps.empty() ? FrequencyStep{} : platform().steps.back();
+    if (*speed >= above.speed) {
+      fail(table, "speed", "is no lower than that of the step before, or 1",
+           "let each step be slower than the one before");
+    }
+    if (*power >= above.power) {
+      fail(table, "power", "is no lower than that of the step before, or 1",
+           "leave out steps that save nothing");
+    }
+    platform().steps.push_back({*speed, *power});
   }
 
   // ---- Partitions -------------------------------------------------------------------------------

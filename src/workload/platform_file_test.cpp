@@ -109,8 +109,7 @@ TEST(PlatformFile, IsRefusedWithItsPlace) {
             "end-of-file; write TOML");
   EXPECT_EQ(error_of("\nnode = 3"),
             "f.toml:2: node: a platform has no such field; it has [[class]], [[partition]], "
-            "[[switch]] and "
-            "[[reservation]]");
+            "[[switch]], [[reservation]] and [[step]]");
   EXPECT_EQ(error_of("class = 3"), "f.toml:1: class: is no list of tables; write [[class]]");
   const auto of_class = [](const std::string& more) {
     return error_of("[[class]]\nname = 'n'\n" + more);
@@ -239,6 +238,32 @@ nodes = "4-6"
             "f.toml:4: switches: 'a' is below itself; let switches be a tree");
   EXPECT_EQ(refused("[[switch]]\nname = \"a\"\nswitches = [\"c\"]\n"),
             "f.toml:6: switches: there is no switch 'c'; write a [[switch]] of that name");
+}
+
+TEST(PlatformFile, SaysStepsOfFrequency) {
+  const auto steps = [](const std::string& text) {
+    return read("[[class]]\nname = \"a\"\ncount = 4\n" + text).platform.steps;
+  };
+  const auto refused = [](const std::string& text) {
+    return error_of("[[class]]\nname = \"a\"\ncount = 4\n" + text);
+  };
+  EXPECT_TRUE(steps("").empty());
+  EXPECT_EQ(steps("[[step]]\nspeed = 0.8\npower = 0.5\n[[step]]\npower = 0\nspeed = 0.001\n"),
+            (std::vector<FrequencyStep>{{0.8, 0.5}, {0.001, 0}}));
+  EXPECT_EQ(refused("[[step]]\nspeed = 0.8\n"),
+            "f.toml:4: power: is missing; say what they draw above idle at it, of 1");
+  EXPECT_EQ(refused("[[step]]\npower = 0.8\n"),
+            "f.toml:4: speed: is missing; say how fast nodes are at it, of 1");
+  EXPECT_EQ(refused("[[step]]\nspeed = 1.5\npower = 0.8\n"),
+            "f.toml:5: speed: is no number that is possible; write one from 0.001 to 1");
+  EXPECT_EQ(refused("[[step]]\nspeed = 1\npower = 0.8\n"),
+            "f.toml:4: speed: is no lower than that of the step before, or 1; let each step be "
+            "slower than the one before");
+  EXPECT_EQ(refused("[[step]]\nspeed = 0.8\npower = 0.8\n[[step]]\nspeed = 0.7\npower = 0.8\n"),
+            "f.toml:7: power: is no lower than that of the step before, or 1; leave out steps that "
+            "save nothing");
+  EXPECT_EQ(refused("[[step]]\nwatts = 8\n"),
+            "f.toml:5: watts: a step has no such field; it has speed and power");
 }
 
 TEST(PlatformFile, HasNotTooManyKindsOfNodes) {

@@ -167,6 +167,63 @@ def test_who_may_start_smaller_is_judged_by_his_smallest_size(ductile, tmp_path,
     assert figures["rejected_for_power"] == 2
 
 
+STEPS = PLATFORM + "[[step]]\nspeed = 0.8\npower = 0.6\n[[step]]\nspeed = 0.5\npower = 0.25\n"
+
+
+def test_who_lacks_watts_starts_at_a_lower_frequency(ductile, tmp_path):
+    # 600 W for jobs. Job 2 needs 400 and has 200: at the second step it needs 100, and takes 200 s. So it ends no later
+    # than if it waited for job 1. When that ends it goes on at full frequency, with half of its work done.
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)], STEPS)
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power", "--overrun", "kill")
+    assert when == {1: "0", 2: "0"}
+    assert power == [900 * 100 + 800 * 50, 900, 1000, 0]
+    with open(tmp_path / "out/jobs.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["job_id"], row["finish_time"], row["frequency_step"], row["final_state"]) for row in rows] == [
+        ("1", "100", "0", "COMPLETED_SUCCESSFULLY"), ("2", "150", "2", "COMPLETED_SUCCESSFULLY")]
+    with open(tmp_path / "out/decisions.csv") as file:
+        raised = [row for row in csv.DictReader(file) if row["decision"] in ("frequency", "set-limit")]
+    assert [(row["time"], row["decision"], row["job"], row["reason"], row["limit"]) for row in raised] == [
+        ("100", "frequency", "2", "hand-out", ""), ("100", "set-limit", "2", "hand-out", "150")]
+    # Without it, and where it waits for less time than it would lose.
+    when, _ = simulate(ductile, tmp_path, call, "--power-cap", 1000)
+    assert when == {1: "0", 2: "100"} and "frequency" not in (tmp_path / "out/jobs.csv").read_text()
+    call = write(tmp_path, [line(1, 0, 99, 2), line(2, 0, 100, 2)], STEPS)
+    assert simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power")[0] == {1: "0", 2: "99"}
+
+
+def test_who_was_slowed_is_recorded_told_again_and_explained(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)], STEPS)
+    [figures] = ductile.objects(*call, "--power-cap", 1000, "--slow-for-power", "--record", tmp_path / "log", "--json")
+    for how in ([], ["--fold"]):
+        ductile.output("replay", tmp_path / "log", *how)
+    ductile.output("replay", tmp_path / "log", "--out", tmp_path / "again")
+    again = json.loads((tmp_path / "again/summary.json").read_text())
+    assert [again[name] for name in (*KNOWN, "makespan_s")] == [figures[name] for name in (*KNOWN, "makespan_s")]
+    said = ductile.output("explain", "--log", tmp_path / "log", 2)
+    assert "at a lower frequency, 0.5 times as fast, so that it lacks no power" in said, said
+    assert "it computes at the full frequency again: there is power for it" in said, said
+
+
+def test_who_is_too_large_for_the_cap_runs_at_the_lowest_frequency(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 4)], STEPS)
+    assert ductile.objects(*call, "--power-cap", 600, "--quiet", "--json")[0]["rejected_for_power"] == 1
+    [figures] = ductile.objects(*call, "--power-cap", 600, "--slow-for-power", "--json")
+    assert (figures["rejected"], figures["makespan_s"], figures["max_power_w"]) == (0, 200, 600)
+
+
+def test_what_is_no_lower_frequency_is_refused(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 2)])
+    assert ("--slow-for-power: there are no steps of frequency; write [[step]] in --platform FILE"
+            in ductile.run(*call, "--power-cap", 1000, "--slow-for-power").stderr)
+    call = write(tmp_path, [line(1, 0, 100, 2)], STEPS)
+    assert ("--slow-for-power: there is no cap for which jobs could be slowed; give --power-cap"
+            in ductile.run(*call, "--slow-for-power").stderr)
+    call = write(tmp_path, [line(1, 0, 100, 2)], STEPS + "[[step]]\nspeed = 0.5\npower = 0.1\n")
+    assert (f"{tmp_path}/platform.toml:13: speed: is no lower than that of the step before"
+            in ductile.run(*call, "--slow-for-power").stderr)
+
+
 def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):
     write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)])
     (tmp_path / "caps.txt").write_text("0 1000\n")

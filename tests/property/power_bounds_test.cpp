@@ -3,6 +3,7 @@
 // be kept ends no run in a loop.
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ namespace {
 class Watch final : public Observer {
  public:
   void on_decision(Time now, const Decision& decision, const Core& core) override {
-    const bool starts = decision.kind == Decision::Kind::start;
+    const bool starts =
+        decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::frequency;
     const bool grows = decision.kind == Decision::Kind::resize &&
                        decision.after.count > core.state().find(decision.id)->before.count;
     if (!starts && !grows) return;
@@ -96,6 +98,10 @@ SimulationSettings random_settings(Draws& draws, Nodes nodes, const std::string&
     settings.platform.off_w = 5;
     settings.platform.boot_time = whole_seconds(20);
   }
+  if (draws.chance(0.5)) {
+    settings.rules.slow_for_power = true;
+    settings.platform.steps = {{0.9, 0.7}, {0.6, 0.4}, {0.3, 0.2}};
+  }
   return settings;
 }
 
@@ -123,6 +129,90 @@ TEST_P(PowerBounds, AreKeptByStartsAndExpansions) {
   EXPECT_GT(decisions, 100);
   EXPECT_GT(outside, 1);
 }
+
+/// What each job truly does is found out again from what was decided.
+class Progress final : public Observer {
+ public:
+  explicit Progress(const std::vector<FrequencyStep>& steps) : steps_(steps) {}
+  void on_decision(Time now, const Decision& decision, const Core&) override {
+    Job& its = jobs_[decision.job];
+    const double speed = decision.step == 0 ? 1 : steps_[decision.step - 1U].speed;
+    if (decision.kind == Decision::Kind::start) {
+      its = {now, 0, speed};
+      slowed += decision.step > 0 ? 1 : 0;
+    } else if (decision.kind == Decision::Kind::frequency) {
+      its = {now, its.done_s + its.speed * to_seconds(now - its.at), speed};
+      ++raised;
+    }
+  }
+  void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool,
+              const Core& core) override {
+    if (!jobs_.contains(id)) return;  // rejected
+    EXPECT_EQ(state, EndState::completed)
+        << "job " << job.name << ": its limit came before its end";
+    // Rounded by itself each time that the frequency changes.
+    EXPECT_LE(now, core.job(id).limit + 4 * kTick) << job.name;
+    const Job& its = jobs_[id];
+    EXPECT_NEAR(its.done_s + its.speed * to_seconds(now - its.at), to_seconds(job.runtime), 1e-3)
+        << job.name;
+  }
+
+  int slowed = 0, raised = 0;
+
+ private:
+  struct Job {
+    Time at{};
+    double done_s = 0, speed = 1;
+  };
+  std::vector<FrequencyStep> steps_;
+  std::map<JobId, Job> jobs_;
+};
+
+class Frequencies : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Frequencies, AreKeptBelowTheCapAndTakeAsMuchLonger) {
+  int slowed = 0, raised = 0;
+  const std::uint64_t runs =
+      testing::for_seeds({.usual = 100, .share = 20}, [&](std::uint64_t seed) {
+        Draws draws(seed, Stream::test, 3);
+        const Nodes nodes = static_cast<Nodes>(4 + draws.below(16));
+        Workload workload = random_jobs(draws, nodes);
+        for (AdaptiveJob& its : workload.adaptive) its.watts = 0;
+        for (WorkloadJob& job : workload.jobs) {
+          if (draws.chance(0.5)) continue;
+          job.adaptive = WorkloadJob::kRigid;  // it draws as much as the machine says
+        }
+        SimulationSettings settings;
+        settings.platform.nodes = nodes;
+        settings.platform.idle_w = 71;
+        settings.platform.busy_w = 250;
+        settings.platform.steps = {{0.9, 0.7}, {0.6, 0.4}, {0.3, 0.2}};
+        settings.policy = make_policy(GetParam());
+        settings.rules.check = true;
+        settings.rules.slow_for_power = true;
+        settings.kill_overrun = true;
+        settings.power_caps = {{Time{}, 71.0 * nodes + draws.uniform(200, 179.0 * nodes)},
+                               {Time{} + whole_seconds(300), 250.0 * nodes}};
+        Watch watch;
+        Progress progress(settings.platform.steps);
+        std::vector<Observer*> observers{&watch, &progress};
+        const SimulationCounts counts = simulate(workload, settings, observers);
+        EXPECT_EQ(counts.jobs_left, 0u) << "seed " << seed;
+        slowed += progress.slowed;
+        raised += progress.raised;
+      });
+  if (runs < 10) return;
+  EXPECT_GT(slowed, 20);
+  EXPECT_GT(raised, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, Frequencies,
+                         ::testing::Values("fcfs", "easy", "conservative", "backfill:depth=3"),
+                         [](const auto& policy) {
+                           std::string name = policy.param;
+                           for (char& c : name) c = std::isalnum(c) != 0 ? c : '_';
+                           return name;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Policies, PowerBounds,
                          ::testing::Values("power_aware", "power_aware:waiting=0,infeasible=wait",

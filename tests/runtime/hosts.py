@@ -14,6 +14,7 @@ from conftest import PATIENCE, PROGRAM, Job, example
 MPI, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 HOSTS = ["h1", "h2", "h3", "h4"]
 MINE = "10.77.0.1"
+OWN = FOLDER / "own"
 
 
 def sh(command):
@@ -39,6 +40,14 @@ def make_hosts():
            f"ip link set v{i} master br0 up; nsenter -t {holder} --net --uts sh -ec "
            f"'hostname {host}; ip addr add 10.77.0.{10 + i}/24 dev eth0; "
            "ip link set eth0 up; ip link set lo up'")
+
+
+def make_meters():
+    """A file of the same name that each host has for itself; here there is none."""
+    OWN.mkdir()
+    for i, host in enumerate(HOSTS):
+        sh(f"nsenter -t {(FOLDER / host).read_text()} --mount "
+           f"sh -ec 'mount -t tmpfs none {OWN}; echo {100 + i} >{OWN}/watts'")
 
 
 def make_agent():
@@ -72,8 +81,9 @@ def busy_hosts(mark):
 
 def main():
     make_hosts()
+    make_meters()
     options = ["--hosts", ",".join(f"{host}:2" for host in HOSTS), "--agent", make_agent(),
-               "--listen", MINE]
+               "--listen", MINE, "--power", "0.5", "--watts-from", OWN / "watts"]
     if MPI == "mpich":
         os.environ.update(UCX_TLS="tcp,self", UCX_NET_DEVICES="eth0")
     else:
@@ -85,8 +95,14 @@ def main():
     job = Job(FOLDER, MPI, 2, "until", stop, 5000, 10000, options=options, is_patient=False)
     job.wait_until_connected()
     steps = []
+    watts = {}
     for size in (6, 3, 8, 1, 9):
         done = job.resize(size)
+        end = time.monotonic() + 10
+        while done.returncode == 0 and time.monotonic() < end and size not in watts:
+            last = job.events("measured")[-1:]
+            watts.update({its["size"]: its["watts"] for its in last if its["watts"] and its["size"] == size})
+            time.sleep(0.05)
         steps.append({"size": size, "code": done.returncode, "error": done.stderr,
                       "busy": busy_hosts(job.mark)})
     stop.touch()
@@ -102,7 +118,7 @@ def main():
         [PROGRAM, "run", "--kind", "rigid", "-n", "3", "--mpi", MPI, *map(str, options), "--",
          sys.executable, "-c", daemon], capture_output=True, text=True, timeout=PATIENCE)
     daemons = subprocess.run(["pgrep", "-fx", "sleep 1234"], capture_output=True, text=True).stdout
-    print(json.dumps({"threads": threads.stdout, "daemons": daemons,
+    print(json.dumps({"watts": watts, "threads": threads.stdout, "daemons": daemons,
                       "left": left.stderr, "steps": steps, "code": code, "out": out, "err": err,
                       "events": job.events("resized")}))
 

@@ -40,6 +40,8 @@ def test_grows_and_shrinks_over_hosts(mpi, tmp_path):
         # The first hosts are full, and those that are not needed are free.
         size = step["size"]
         assert step["busy"] == {f"h{i + 1}": max(0, min(2, size - 2 * i)) for i in range(4)}
+    # 100 to 103 W, each read by a shell on its host.
+    assert result["watts"] == {"6": 303, "3": 201, "8": 406, "1": 100}
     assert too_many["code"] == 1 and "the hosts take 8 processes" in too_many["error"]
     assert [event["hosts"] for event in result["events"]] == [
         {"h1": 2, "h2": 2, "h3": 2}, {"h1": 2, "h2": 1},

@@ -2,10 +2,12 @@
 
 import json
 import os
+import pathlib
 import socket
+import subprocess
 import time
 
-from conftest import example, run
+from conftest import PROGRAM, example, run
 from programs import PATIENCE
 
 
@@ -28,6 +30,31 @@ def test_one_computes_and_one_waits(mpi, tmp_path):
         assert event["mtct"] == event["in_mpi"] / (event["looks"] - event["in_mpi"])
     # One message a second of each process, whatever it does; one report a second of the manager.
     assert len(events) <= 1 + events[-1]["time_s"]
+
+
+def test_time_in_mpi_falls_with_the_input_and_grows_with_the_processes(mpi, tmp_path):
+    """In kind what Fig. 2 of Chadha, John and Gerndt (HiPC 2020) has."""
+    def share(processes, edge):
+        """Of all looks, those that found a process in MPI, but for the time that starting takes."""
+        report = tmp_path / f"report-{processes}-{edge}"
+        job = subprocess.Popen([PROGRAM, "run", "--kind", "rigid", "-n", str(processes), "--measure", "0.5",
+                                "--report", report, "--", example("jacobi_rigid", mpi), str(edge), str(edge), "100000000"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + PATIENCE
+        looks = 0
+        while looks < 300 and time.monotonic() < end:
+            time.sleep(0.1)
+            events = measured(report)[2:] if report.exists() else []
+            looks = sum(event["looks"] for event in events)
+        job.terminate()
+        job.wait(PATIENCE)
+        assert looks >= 300
+        return sum(event["in_mpi"] for event in events) / looks
+
+    alone, small, large = share(1, 1600), share(2, 60), share(2, 1600)
+    assert alone < 0.05
+    assert alone + 0.05 < large, "grows with the processes"
+    assert large + 0.05 < small, "falls with the input"
 
 
 def test_other_preloaded_libraries_stay(mpi):
@@ -120,6 +147,64 @@ def test_power(start, tmp_path):
     # 30 J and 999.999951 J in half a second, or a little more.
     assert 1029 / 2 < watts < 1030.1 / 0.5
     assert job.finish()[0] == 0
+
+
+def test_each_host_is_read_where_it_is(start, tmp_path):
+    """Hosts are this one, but for their files: what the agent starts finds them below a folder of the host."""
+    agent = tmp_path / "agent"
+    agent.write_text("#!/bin/sh\nwhile :; do case $1 in -[olp]) shift 2 ;; -*) shift ;; *) break ;; esac; done\n"
+                     f"host={tmp_path}/$1; shift\n"
+                     "[ \"$*\" = sh ] || exec sh -c \"$*\"\n"
+                     "[ -e $host/lost ] && exit 1\n"
+                     "sed \"s,/elsewhere,$host,\" | exec sh\n")
+    agent.chmod(0o755)
+    for host in ("h1", "h2", "h3"):
+        (tmp_path / host).mkdir()
+    (tmp_path / "h1/watts of h1").write_text("150\n")
+    job = start("mpich", 4, "until", tmp_path / "stop", 1000, is_patient=False,
+                options=["--hosts", "h1:2,h2:2,h3:2", "--agent", agent, "--listen", "127.0.0.2", "--power", 0.5,
+                         "--watts-from", "/elsewhere/watts of %n"])
+    job.wait_until_connected()
+
+    def wait_for(what):
+        end = time.monotonic() + PATIENCE
+        while not any(what(event) for event in measured(job.report)[-1:]):
+            assert time.monotonic() < end, measured(job.report)[-3:]
+            time.sleep(0.05)
+
+    wait_for(lambda event: "'/elsewhere/watts of h2' on h2 has no watts from 0 to 1e6: 'head: cannot open"
+             in event.get("why_no_watts", ""))
+    (tmp_path / "h2/watts of h2").write_text("120.5\n")
+    wait_for(lambda event: event["watts"] == 270.5 and "why_no_watts" not in event)
+    (tmp_path / "h2/watts of h2").write_text("much\n")
+    wait_for(lambda event: event["watts"] is None and event["why_no_watts"] ==
+             "'/elsewhere/watts of h2' on h2 has no watts from 0 to 1e6: 'much'")
+    (tmp_path / "h2/watts of h2").write_text("100\n")
+    (tmp_path / "h3/watts of h3").write_text("10\n")
+    assert job.resize(6).returncode == 0
+    wait_for(lambda event: event["watts"] == 260)
+    # Who does not answer any more is asked anew; nothing is said for him meanwhile.
+    (tmp_path / "h3/lost").touch()
+    readers = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_reader(pid, job.mark)]
+    assert readers
+    for pid in readers:
+        os.kill(int(pid), 9)
+    wait_for(lambda event: event["watts"] is None and event["why_no_watts"] == "h3 has not said yet what it draws")
+    (tmp_path / "h3/lost").unlink()
+    wait_for(lambda event: event["watts"] == 260)
+    assert job.resize(2).returncode == 0
+    wait_for(lambda event: event["watts"] == 150)
+    (tmp_path / "stop").touch()
+    assert job.finish()[0] == 0, "nobody reads any more"
+
+
+def is_reader(pid, mark):
+    """Is it a shell of this job that has been told by its standard input what to read?"""
+    try:
+        return (mark.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                and pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() == b"sh\0")
+    except OSError:
+        return False
 
 
 def test_wrong_folders_of_counters(tmp_path):

@@ -61,7 +61,8 @@ class Walk {
         s.platform.busy_w, s.platform.boot_time);
     row("world", s.capabilities.instant_start, s.capabilities.resizes_per_job,
         s.capabilities.power_control, s.capabilities.moves, s.capabilities.suspends,
-        s.capabilities.parts, s.capabilities.instant_cores, s.rules.share);
+        s.capabilities.parts, s.capabilities.instant_cores, s.rules.share, s.rules.slow_for_power);
+    for (const FrequencyStep& its : s.platform.steps) row("step", its.speed, its.power);
     for (const Contention::Row& its : s.rules.contention.per_mille) {
       row("contention", its[0], its[1], its[2]);
     }
@@ -156,7 +157,8 @@ class Walk {
     row(name, id, j.adaptive, j.status, j.doing, j.decision, j.holding, j.target, j.claim, j.keep,
         j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at, j.power_mw,
         j.power_class, j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size,
-        j.ordered, j.tag, j.delayed, j.leaves, j.refusals, j.goes_on, j.pace.has, j.pace.of);
+        j.ordered, j.tag, j.delayed, j.leaves, j.refusals, j.goes_on, j.pace.has, j.pace.of,
+        j.step);
     const JobSpec& spec = j.spec;
     row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
         spec.walltime, spec.size, spec.preferred, spec.account, spec.lane, spec.cores, spec.ranks,
@@ -184,10 +186,11 @@ class Walk {
     row("  inside", c.inside);
   }
   void fields(const char* name, const Decision& d) {
-    row(name, d.id, d.kind, d.job, d.after, d.limit, d.request, d.reason);
+    row(name, d.id, d.kind, d.job, d.after, d.limit, d.request, d.reason, d.step);
   }
   void fields(const char* name, const PenCall& c) {
-    row(name, c.verb, c.job, c.other, c.request, c.claim, c.size, c.reason, c.incoming, c.time);
+    row(name, c.verb, c.job, c.other, c.request, c.claim, c.size, c.reason, c.incoming, c.time,
+        c.step);
     for (const Cut& cut : c.cuts) row("  cut", cut.victim, cut.to, cut.each.value_or(Slice{}));
     for (const Delay& delay : c.delays) row("  delay", delay.job, delay.by);
     for (const Gain& gain : c.gains) {

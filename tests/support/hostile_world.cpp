@@ -1407,6 +1407,8 @@ void HostileWorld::check(const Decision& decision) {
       return;
     case Decision::Kind::cores:
       return check_instant_cores(decision);
+    case Decision::Kind::frequency:
+      return require(false, "another frequency, where there are no steps");
     case Decision::Kind::cancel:
     case Decision::Kind::requeue:
     case Decision::Kind::suspend:

@@ -155,6 +155,7 @@ class Parser {
   void directive(Line& line);
   void platform(Line& line);
   void node_class(Line& line);
+  void step(Line& line);
   void partition(Line& line);
   void budget(Line& line);
   void corridor(Line& line);
@@ -242,17 +243,12 @@ void Parser::directive(Line& line) {
                                                                     {"resize", &Parser::resize},
                                                                     {"start", &Parser::start}};
   static const std::map<std::string, void (Parser::*)(Line&)> kMany{
-      {"job", &Parser::job},
-      {"node", &Parser::node},
-      {"evolve", &Parser::evolve},
-      {"unlike", &Parser::unlike},
-      {"phase", &Parser::phase},
-      {"class", &Parser::node_class},
-      {"partition", &Parser::partition},
-      {"budget", &Parser::budget},
-      {"corridor", &Parser::corridor},
-      {"mtct", &Parser::mtct},
-      {"book", &Parser::book}};
+      {"job", &Parser::job},       {"node", &Parser::node},
+      {"evolve", &Parser::evolve}, {"unlike", &Parser::unlike},
+      {"phase", &Parser::phase},   {"class", &Parser::node_class},
+      {"step", &Parser::step},     {"partition", &Parser::partition},
+      {"budget", &Parser::budget}, {"corridor", &Parser::corridor},
+      {"mtct", &Parser::mtct},     {"book", &Parser::book}};
   SimulationSettings& settings = scenario_.settings;
   const std::string name = line.word("directive");
   const auto once = kOnce.find(name);
@@ -332,6 +328,14 @@ void Parser::node_class(Line& line) {
   platform.classes.push_back(std::move(its));
   platform.idle_w = platform.classes[0].idle_w;
   platform.busy_w = platform.classes[0].busy_w;
+}
+
+void Parser::step(Line& line) {
+  FrequencyStep its;
+  for (const auto& [key, value] : line.options({"speed", "power"})) {
+    (key == "speed" ? its.speed : its.power) = line.number(key, value);
+  }
+  scenario_.settings.platform.steps.push_back(its);
 }
 
 void Parser::partition(Line& line) {
@@ -426,7 +430,7 @@ void Parser::rules(Line& line) {
   Rules& rules = scenario_.settings.rules;
   for (const auto& [key, value] :
        line.options({"limit", "identities", "seed", "fairness", "claims", "reservations", "share",
-                     "contention", "off", "placement"})) {
+                     "contention", "off", "placement", "slow"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
@@ -442,6 +446,8 @@ void Parser::rules(Line& line) {
       if (!placement)
         line.fail("there is no '" + value + "'", "use first, contiguous, compact or spread");
       rules.placement = *placement;
+    } else if (key == "slow") {
+      rules.slow_for_power = choose(value, "yes", "no");
     } else if (key == "off") {
       rules.node_off_after = span(line, key, value);
     } else if (key == "reservations") {
@@ -779,9 +785,10 @@ void Parser::script(Line& line) {
 
 void Parser::expected(Line& line) {
   static const std::vector<std::string> kKinds{
-      "start",   "cores",   "started", "start-failed", "end",      "requeue",   "reject",  "resize",
-      "resized", "request", "deny",    "claim",        "dissolve", "withdraw",  "reserve", "limit",
-      "node",    "refused", "left",    "delays",       "stop",     "suspended", "switch"};
+      "start",   "cores",    "frequency", "started", "start-failed", "end",
+      "requeue", "reject",   "resize",    "resized", "request",      "deny",
+      "claim",   "dissolve", "withdraw",  "reserve", "limit",        "node",
+      "refused", "left",     "delays",    "stop",    "suspended",    "switch"};
   const std::string time = line.word("time");
   const Time at = line.time("time", time);
   Line rest = line;
@@ -1005,7 +1012,9 @@ class Narrator final : public Observer {
     decided_.insert(decision.job);
     switch (decision.kind) {
       case Decision::Kind::start:
-        line(now, "start", decision.job, text(decision.after) + " " + text(decision.reason));
+        line(now, "start", decision.job,
+             text(decision.after) + " " + text(decision.reason) +
+                 (decision.step > 0 ? " step=" + std::to_string(decision.step) : ""));
         return;
       case Decision::Kind::resize:
         orders_[decision.job] = {now, decision.after};
@@ -1013,6 +1022,10 @@ class Narrator final : public Observer {
         return;
       case Decision::Kind::cores:
         line(now, "cores", decision.job, text(decision.after) + " " + text(decision.reason));
+        return;
+      case Decision::Kind::frequency:
+        line(now, "frequency", decision.job,
+             "step=" + std::to_string(decision.step) + " " + text(decision.reason));
         return;
       case Decision::Kind::cancel:
       case Decision::Kind::requeue:
