@@ -424,7 +424,7 @@ class PlatformReader {
           whole<std::uint32_t>("users", item, 0, std::numeric_limits<std::uint32_t>::max()));
     }
     std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
 
