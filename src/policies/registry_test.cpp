@@ -57,10 +57,10 @@ TEST(Registry, WhatPrioritiesAreMadeOf) {
   EXPECT_EQ(make_policy("easy:order=multifactor")->traits.multifactor, Multifactor{});
   const auto easy = make_policy(
       "easy:order=multifactor,weight_age=1,weight_fairshare=2,weight_size=3,weight_partition=4,"
-      "max_age=60,favor_small=yes,small_relative_to_time=yes,fairshare_dampening=2.5");
+      "weight_qos=5,max_age=60,favor_small=yes,small_relative_to_time=yes,fairshare_dampening=2.5");
   EXPECT_EQ(easy->traits.order, QueueOrder::multifactor);
   EXPECT_EQ(easy->traits.multifactor,
-            (Multifactor{1, 2, 3, 4, whole_seconds(60), true, true, 2.5}));
+            (Multifactor{1, 2, 3, 4, 5, whole_seconds(60), true, true, 2.5}));
   EXPECT_TRUE(easy->traits.goes_by_uses());
   EXPECT_TRUE(make_policy("easy:order=fairshare")->traits.goes_by_uses());
   EXPECT_FALSE(make_policy("easy:order=multifactor,weight_age=1")->traits.goes_by_uses());
