@@ -521,7 +521,7 @@ Where where_of(const Submission& s, const Platform& platform) {
                          .never = s.never,
                          .features = s.features,
                          .qos = s.qos};
-  const Asker who{.walltime = s.walltime, .nodes = std::max(s.nodes, s.min), .user = s.user};
+  const Applicant who{.walltime = s.walltime, .nodes = std::max(s.nodes, s.min), .user = s.user};
   return where_of(asked, who, platform);
 }
 

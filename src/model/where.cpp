@@ -33,7 +33,7 @@ std::uint64_t named_partitions(std::string_view text, const Platform& platform, 
 }
 
 /// Those of them that allow such a job.
-std::uint64_t that_allow(const Asker& who, std::uint64_t partitions, const Platform& platform,
+std::uint64_t that_allow(const Applicant& who, std::uint64_t partitions, const Platform& platform,
                          const AskedAs& as) {
   std::uint64_t bits = 0;
   Duration longest{};
@@ -250,7 +250,7 @@ NodeSet parse_named_nodes(std::string_view text, const Place& place) {
                    "write their numbers like 0-3,7");
 }
 
-bool allows(const Partition& partition, const Asker& who) {
+bool allows(const Partition& partition, const Applicant& who) {
   const bool is_for_user = partition.users.empty() || !who.user ||
                            std::ranges::binary_search(partition.users, *who.user);
   return is_for_user &&
@@ -258,7 +258,7 @@ bool allows(const Partition& partition, const Asker& who) {
          (partition.max_nodes == 0 || who.nodes <= partition.max_nodes);
 }
 
-Where where_of(const AskedWhere& asked_by_core, const Asker& who, const Platform& platform,
+Where where_of(const AskedWhere& asked_by_core, const Applicant& who, const Platform& platform,
                const AskedAs& as) {
   Where where;
   where.partitions = named_partitions(asked_by_core.partitions, platform, as);

@@ -30,7 +30,7 @@ struct AskedWhere {
 };
 
 /// Who asks, for how much: partitions allow some of it.
-struct Asker {
+struct Applicant {
   Duration walltime{};
   Nodes nodes = 0;                      // the most that it may ever have; 0: nobody looks
   std::optional<std::uint32_t> user{};  // nothing: nobody looks
@@ -69,11 +69,11 @@ NodeSet parse_named_nodes(std::string_view text, const Place& place);
 /// Two that mean the same nodes are mostly equal: what every node has counts as not asked, and
 /// memory, cores and things are as much as the next class has. Throws InputError with the field as
 /// it is called there, and with what there is.
-Where where_of(const AskedWhere& asked, const Asker& who, const Platform& platform,
+Where where_of(const AskedWhere& asked, const Applicant& who, const Platform& platform,
                const AskedAs& as = {});
 
 /// Does the partition allow it?
-bool allows(const Partition& partition, const Asker& who);
+bool allows(const Partition& partition, const Applicant& who);
 
 /// The nodes on which such a job may run.
 NodeSet nodes_of(const Where& where, const Platform& platform);

@@ -183,7 +183,7 @@ Platform with_limits() {
   return its;
 }
 
-std::string refusal(const AskedWhere& asked, const Asker& who) {
+std::string refusal(const AskedWhere& asked, const Applicant& who) {
   try {
     where_of(asked, who, with_limits());
   } catch (const InputError& error) {
@@ -209,7 +209,7 @@ TEST(Where, IsOnNodesThatHaveAllFeaturesThatAreAsked) {
 }
 
 TEST(Where, LeavesOutPartitionsThatDoNotAllowSoManyNodesOrTheUser) {
-  const auto partitions = [](const Asker& who) {
+  const auto partitions = [](const Applicant& who) {
     return where_of({.partitions = "special,short"}, who, with_limits()).partitions;
   };
   EXPECT_EQ(partitions({}), 0b110u);

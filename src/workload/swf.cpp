@@ -370,7 +370,7 @@ class Places {
   /// Those of these partitions that allow the job.
   std::uint64_t that_allow(const WorkloadJob& job, std::uint64_t partitions) const {
     const std::vector<Partition>& all = rules_.platform->platform.partitions;
-    const Asker who{.walltime = job.walltime, .nodes = job.nodes, .user = job.user};
+    const Applicant who{.walltime = job.walltime, .nodes = job.nodes, .user = job.user};
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!allows(all[i], who)) partitions &= ~(std::uint64_t{1} << i);
     }

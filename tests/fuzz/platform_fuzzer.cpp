@@ -54,7 +54,7 @@ Number number_of(std::string_view& rest) {
 }
 
 // Node by node, as it is meant.
-void check(const Where& where, const AskedWhere& asked, const Asker& who,
+void check(const Where& where, const AskedWhere& asked, const Applicant& who,
            const Platform& platform) {
   const NodeSet nodes = nodes_of(where, platform);
   require(!nodes.empty());
@@ -117,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   asked.things = text_of(words);
   asked.only = text_of(words);
   asked.never = text_of(words);
-  Asker who{.walltime = whole_seconds(number_of<std::uint32_t>(words))};
+  Applicant who{.walltime = whole_seconds(number_of<std::uint32_t>(words))};
   asked.features = text_of(words);
   asked.qos = text_of(words);
   who.nodes = number_of<Nodes>(words);
