@@ -204,10 +204,11 @@ TEST(RunFolder, AComparisonHasALineForEachRun) {
   const std::string header = text.substr(0, text.find('\n'));
   EXPECT_THAT(header,
               testing::StartsWith("folder,variant,policy,seed,jobs,skipped,nodes,makespan_s,"));
-  EXPECT_THAT(header, testing::EndsWith(",measured_from_s,measured_until_s,jobs_in_all,mean_hops"));
+  EXPECT_THAT(header, testing::EndsWith(",measured_from_s,measured_until_s,jobs_in_all,mean_hops,"
+                                        "links_used_mean,links_used_max"));
   EXPECT_THAT(text, HasSubstr("\neasy_order=sjf-s1,,\"backfill:depth=5,order=sjf\",1,3,0,0,0,,"));
   EXPECT_THAT(text, HasSubstr("\neasy-s1,\"a \"\"b\"\"\",easy,1,0,"));
-  EXPECT_THAT(text, testing::EndsWith(",,,7,\n"));
+  EXPECT_THAT(text, testing::EndsWith(",,,7,,,\n"));
 }
 
 }  // namespace

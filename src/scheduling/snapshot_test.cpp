@@ -199,7 +199,7 @@ TEST_F(Snapshot, AnotherBuildsRowsAndFieldsAreRefusedByName) {
             "file:2: world: colour: there is no such field; read it with the version that wrote "
             "it, or a newer one");
   EXPECT_EQ(refusal("job 1 ", "job 1 twins=2 "),
-            "file:14: job 1: twins: there is no such field; read it with the version that wrote "
+            "file:16: job 1: twins: there is no such field; read it with the version that wrote "
             "it, or a newer one");
   EXPECT_THAT(refusal("world", "worlds"), HasSubstr("file:2: worlds: there is no such row"));
 }
@@ -252,7 +252,7 @@ TEST_F(Snapshot, IsMadeBetweenInstants) {
 
 TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   std::string written = "before\n";
-  EXPECT_EQ(save(stage_.state(), written), 10u);  // it has switches
+  EXPECT_EQ(save(stage_.state(), written), 11u);  // it has features
   EXPECT_EQ(written, "before\n" + text());
   EXPECT_EQ(load(text()).traits, stage_.core.traits());
   // What there was before is written as it was.

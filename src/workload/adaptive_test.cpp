@@ -317,7 +317,8 @@ TEST(AdaptiveErrors, NameLineAndField) {
       line_error("job 1 speed=1"),
       "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, bound, "
       "dependency, model, believed_model, constraint, cost, believed_cost, walltime, delay, watts, "
-      "request, phase, partition, memory, cores, gres, nodelist, exclude");
+      "request, phase, partition, memory, memory_per_core, cores, gres, features, nodelist, "
+      "exclude, qos");
   EXPECT_EQ(line_error("job 1 bound=io"),
             "x.adaptive:2: bound: there is no 'io'; use compute, memory, mixed");
   EXPECT_EQ(line_error("job 1 account=a,b"),

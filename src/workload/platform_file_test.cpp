@@ -109,7 +109,7 @@ TEST(PlatformFile, IsRefusedWithItsPlace) {
             "end-of-file; write TOML");
   EXPECT_EQ(error_of("\nnode = 3"),
             "f.toml:2: node: a platform has no such field; it has [[class]], [[partition]], "
-            "[[switch]], [[reservation]] and [[step]]");
+            "[[qos]], [[switch]], [[reservation]] and [[step]]");
   EXPECT_EQ(error_of("class = 3"), "f.toml:1: class: is no list of tables; write [[class]]");
   const auto of_class = [](const std::string& more) {
     return error_of("[[class]]\nname = 'n'\n" + more);
@@ -155,7 +155,7 @@ TEST(PlatformFile, IsRefusedWithItsPlace) {
        "f.toml:4: gres: there are more than 4 things; leave out those that nobody asks for"},
       {"count = 2\ngpus = 2",
        "f.toml:4: gpus: a class has no such field; it has name, count or "
-       "nodes, cores, sockets, memory, gres, speed, idle_w, busy_w, "
+       "nodes, cores, sockets, memory, gres, features, speed, idle_w, busy_w, "
        "off_w, boot_time_s and weight"},
       {"nodes = '1-2'",
        "f.toml:1: nodes: there is a node 2, and 2 nodes in all; number them from 0 "
@@ -193,7 +193,7 @@ TEST(PlatformFile, RefusesPartitionsWithTheirPlace) {
             "quotes");
   EXPECT_EQ(error("limit = 3"),
             "f.toml:4: limit: a partition has no such field; it has name, classes, nodes, "
-            "max_time, number and priority");
+            "max_time, max_nodes, users, number, priority and default");
   EXPECT_EQ(error("[[partition]]\nname = 'p'"),
             "f.toml:4: partition: 'p' is there twice; give each a name of its own");
   EXPECT_EQ(error("priority = 65536"),
