@@ -621,7 +621,9 @@ void add_io_budget(Source& source, Matrix& matrix, double budget) {
                      "choose another policy");
   }
   matrix.settings.rules.budget = Budget::bandwidth;
-  matrix.settings.power_caps = {{.watts = kWattsOfLinks * budget}};
+  // Who takes nothing in a phase takes the least that can be said: that is besides.
+  const Nodes telling = matrix.settings.tells_phases ? matrix.settings.platform.nodes : 0;
+  matrix.settings.power_caps = {{.watts = kWattsOfLinks * budget + kLeastWatts * telling}};
   source.input = [input = source.input, budget](std::uint64_t seed) {
     Input result = input(seed);
     const auto workload = std::make_shared<Workload>(*result.workload);
@@ -844,7 +846,17 @@ void take_platform(SimulateOptions& options) {
   }
   auto file = std::make_shared<PlatformFile>(read_platform_file(options.platform));
   // Jobs that are made are of the first partition.
-  rules.nodes = options.trace.empty() ? nodes_of({}, file->platform).count() : file->platform.nodes;
+  rules.nodes = file->platform.nodes;
+  if (options.trace.empty()) {
+    rules.nodes = std::min(nodes_of({}, file->platform).count(), most_nodes(file->platform, {}));
+    const std::vector<Partition>& partitions = file->platform.partitions;
+    if (!partitions.empty() && !partitions.front().users.empty()) {
+      throw InputError({options.platform, 0, "users"},
+                       "jobs that are made are nobody's, and " + partitions.front().name +
+                           ", where those are that name no partition, is for some users",
+                       "let another partition be the default");
+    }
+  }
   rules.cores_per_node = file->platform.cores_per_node;
   options.settings.platform = file->platform;
   for (const FileReservation& its : file->reservations) {
@@ -970,6 +982,18 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
     if (options.settings.power_caps.empty()) {
       throw InputError({.field = field}, "there is no cap for which jobs could be slowed",
                        "give --power-cap");
+    }
+    if (options.transform.estimates.kind == EstimateSettings::Kind::predicted) {
+      throw InputError({.field = field}, "what jobs take at lower frequencies predicts nothing",
+                       "leave --estimates predicted away");
+    }
+    constexpr std::array<std::string_view, 4> kSlow{"fcfs", "easy", "conservative", "backfill"};
+    for (const auto& policy : matrix.policies) {
+      const std::string_view settings = policy->traits.settings;
+      if (std::ranges::find(kSlow, settings.substr(0, settings.find(':'))) != kSlow.end()) continue;
+      throw InputError({.field = field},
+                       std::string(settings) + " may start no job at a lower frequency",
+                       "use " + listed(kSlow));
     }
   }
 

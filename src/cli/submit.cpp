@@ -38,7 +38,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 48> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 44> kOfSlurm{{
     {"--min-nodes-invasic", true},  // paper 003
     {"--max-nodes-invasic", true},
     {"--node-constraints", true},
@@ -63,10 +63,6 @@ constexpr std::array<std::pair<std::string_view, bool>, 48> kOfSlurm{{
     {"--cpus-per-task", true},
     {"--mem", true},
     {"--mem-per-cpu", true},
-    {"-C", true},
-    {"--constraint", true},
-    {"-q", true},
-    {"--qos", true},
     {"-p", true},
     {"--partition", true},
     {"--gres", true},

@@ -30,7 +30,8 @@ std::string shell_word(const std::string& text) {
 /// For a shell on the host. It ends when nobody hears it any more.
 std::string reading_script(const std::string& path, std::chrono::milliseconds every) {
   return fmt::format(
-      "while printf '%s\\n' \"$(head -c 100 -- {} 2>&1 | tr '\\n\\r\\0' '   ')\"; do sleep {:.3f}; "
+      "while printf '%s\\n' \"$(if [ -p {0} ]; then echo it is no file; else head -c 100 -- {0}; "
+      "fi 2>&1 | tr '\\n\\r\\0' '   ')\"; do sleep {1:.3f}; "
       "done\n",
       shell_word(path), std::chrono::duration<double>(every).count());
 }

@@ -47,15 +47,15 @@ std::string WattFiles::file_of(std::string_view node) const {
 
 std::optional<double> WattFiles::read(const std::vector<std::string>& nodes,
                                       const Elsewhere& elsewhere) {
-  why_ = nodes.empty() ? "it has no nodes" : "";
+  std::string why = nodes.empty() ? "it has no nodes" : "";  // of the first that says nothing
   double sum = 0;
-  for (const std::string& node : nodes) {
-    const auto watts = read_one(node, elsewhere);
-    if (!watts) return std::nullopt;
-    sum += *watts;
+  for (const std::string& node : nodes) {  // all of them: who is asked first has to begin
+    why_.clear();
+    sum += read_one(node, elsewhere).value_or(0);
+    if (why.empty()) why = why_;
   }
-  if (!why_.empty()) return std::nullopt;
-  return sum;
+  why_ = std::move(why);
+  return why_.empty() ? std::optional(sum) : std::nullopt;
 }
 
 std::optional<double> WattFiles::read_one(const std::string& node, const Elsewhere& elsewhere) {

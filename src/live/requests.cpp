@@ -660,6 +660,10 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     what.unkept.clear();
     what.is_stand_in = false;
     check_priority(client, what.priority, {});
+    if (what.memory != 0 && what.memory_per_core != 0) {
+      throw InputError({.field = "--mem-per-cpu"}, "memory is asked for by the node already",
+                       "leave --mem away");
+    }
     attach(what, user);
     note_user(what, user);
     spec_of_user(what);
@@ -769,6 +773,8 @@ std::string Controller::why_impossible(Submission& what, std::uint32_t user, boo
   if (!what.unkept.empty()) return what.unkept;
   try {
     if (what.booking == BookingId::none) attach(what, user);
+    note_user(what, user);
+    count_memory_by_node(what, machine());
     const JobSpec spec = spec_within_limits(what);
     if (!is_accepted) {
       check_time(what);
@@ -1845,6 +1851,7 @@ std::string Controller::on_update(Client& client, const Json& request) {
   json.update(set);
   Submission what = submission_from_json(json);
   what.impossible.clear();
+  if (set.contains("memory")) what.memory_per_core = 0;
   const std::uint32_t owner = jobs_.at(jobs.front()).row.owner.user;
   if (what.priority != batch.what.priority) {
     check_priority(client, what.priority, what.given_priority);

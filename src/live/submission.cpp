@@ -26,7 +26,8 @@ constexpr std::size_t kMaxScript = std::size_t{1} << 20;
 constexpr std::size_t kMaxWord = std::size_t{1} << 17;
 constexpr std::size_t kMaxWords = 4096;
 constexpr std::size_t kMaxWhere = 4096;
-constexpr double kMostWatts = 1e6;  // as much as a record may have
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 60;  // bytes
+constexpr double kMostWatts = 1e6;                           // as much as a record may have
 
 /// The program of a stand-in.
 constexpr const char* kNoProgram = "none";
@@ -308,7 +309,7 @@ Submission submission_from_json(const Json& json) {
   s.walltime = Duration(in.number<std::int64_t>("time_us", 0, kLongestLimit.count(), 0));
   s.tasks_per_node = in.number<std::uint32_t>("tasks_per_node", 0, 4096, 0);
   s.cores_per_process = in.number<std::uint32_t>("cores_per_process", 0, 4096, 0);
-  s.memory = in.number<std::uint64_t>("memory", 0, std::int64_t{1} << 60, 0);
+  s.memory = in.number<std::uint64_t>("memory", 0, kMostMemory, 0);
   s.partition = in.text("partition", kMaxWhere);
   if (!is_printable(s.partition)) fail("partition", "it is no name", "");
   s.things = in.text("gres", kMaxWhere);
@@ -323,10 +324,7 @@ Submission submission_from_json(const Json& json) {
   for (const auto& [field, word] : {std::pair("features", &s.features), {"qos", &s.qos}}) {
     if (!is_printable(*word)) fail(field, "it is no name", "");
   }
-  s.memory_per_core = in.number<std::uint64_t>("memory_per_core", 0, std::int64_t{1} << 60, 0);
-  if (s.memory_per_core != 0 && s.memory != 0) {
-    fail("memory_per_core", "memory is asked for by the node already", "leave --mem away");
-  }
+  s.memory_per_core = in.number<std::uint64_t>("memory_per_core", 0, kMostMemory, 0);
   if (json.contains("user")) {
     s.user = in.number<std::uint32_t>("user", 0, std::numeric_limits<std::uint32_t>::max(), 0);
   }
@@ -469,11 +467,16 @@ Nodes most_nodes_of(const Where& where, const Platform& platform) {
 
 void count_memory_by_node(Submission& s, const Platform& platform) {
   if (s.memory_per_core == 0) return;
-  const std::uint64_t each = std::exchange(s.memory_per_core, 0);
+  s.memory = 0;
   const std::uint32_t asked = cores_asked(s);
   const std::uint32_t cores =
       asked != 0 ? asked : fewest_cores(nodes_of(where_of(s, platform), platform), platform);
-  s.memory = each * cores;
+  if (s.memory_per_core > static_cast<std::uint64_t>(kMostMemory) / cores) {
+    throw InputError({.field = "--mem-per-cpu"},
+                     fmt::format("for each of {} cores it is more than any node has", cores),
+                     "ask for less");
+  }
+  s.memory = s.memory_per_core * cores;
 }
 
 JobSpec spec_of(const Submission& s, const Platform& platform) {

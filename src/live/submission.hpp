@@ -44,7 +44,7 @@ struct Submission {
   std::string only{}, never{};          // nodes, "0-3,7"
   std::string features{};               // of each node, all of these: "ib,avx512"
   std::string qos{};                    // quality of service; empty: none
-  std::uint64_t memory_per_core = 0;    // bytes, instead of `memory`: of each core that it has
+  std::uint64_t memory_per_core = 0;    // bytes of each core that it has; `memory` follows from it
   std::optional<std::uint32_t> user{};  // whose it is, where partitions are for some users only
   std::string reservation{};            // by its name; empty: none
   BookingId booking = BookingId::none;  // which one that was when the controller looked

@@ -85,6 +85,7 @@ TEST(Submission, IsTheSameAfterTheWire) {
   s.never = "7";
   s.features = "ib,avx512";
   s.qos = "urgent";
+  s.memory_per_core = 1 << 20;
   s.user = 1001;
   s.reservation = "course";
   s.booking = BookingId{7};

@@ -149,15 +149,15 @@ struct Where {
   bool operator==(const Where&) const = default;
 };
 
-/// The most nodes that a job may have in the partition of these that allows most.
+/// The most nodes that a job may have that may be in any of these partitions: as many as in each.
 inline Nodes most_nodes(const Platform& platform, const Where& where) {
   constexpr Nodes kAny = std::numeric_limits<Nodes>::max();
   if (platform.partitions.empty()) return kAny;
   const std::uint64_t asked = where.partitions == 0 ? 1 : where.partitions;
-  Nodes most = 0;
+  Nodes most = kAny;
   for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
     const Nodes its = platform.partitions[i].max_nodes;
-    if ((asked >> i & 1) != 0) most = std::max(most, its == 0 ? kAny : its);
+    if ((asked >> i & 1) != 0 && its > 0) most = std::min(most, its);
   }
   return most;
 }

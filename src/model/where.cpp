@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -95,7 +96,7 @@ NodeSet nodes_with_features(std::string_view asked, const Platform& platform, co
   return nodes;
 }
 
-/// In 65,535ths of the highest one.
+/// In 65,535ths of the highest one, which is no more than that: so two are never the same.
 std::uint16_t qos_of(std::string_view name, const Platform& platform, const AskedAs& as) {
   if (name.empty()) return 0;
   const auto at = std::ranges::find(platform.qos, name, &Qos::name);
@@ -184,23 +185,6 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
   return each;
 }
 
-/// The same with the memory of all cores that it has of a node: those that it asks for, or those of
-/// the node with the fewest.
-AskedWhere by_node(AskedWhere asked, std::uint64_t partitions, const Platform& platform,
-                   const AskedAs& as) {
-  if (asked.memory_per_core_mb == 0) return asked;
-  if (asked.memory_mb != 0) {
-    throw InputError(as.place(as.memory_per_core), "memory is asked for by the node already",
-                     std::string("leave ") + as.memory + " away");
-  }
-  const std::uint64_t cores =
-      asked.cores != 0 ? asked.cores
-                       : fewest_cores(nodes_of({.partitions = partitions}, platform), platform);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // more than any node has
-  asked.memory_mb = std::min(asked.memory_per_core_mb, kMost) * cores;
-  return asked;
-}
-
 /// What is asked of each node.
 std::string asked_text(const AskedWhere& asked) {
   std::vector<std::string> words;
@@ -258,22 +242,46 @@ bool allows(const Partition& partition, const Applicant& who) {
          (partition.max_nodes == 0 || who.nodes <= partition.max_nodes);
 }
 
-Where where_of(const AskedWhere& asked_by_core, const Applicant& who, const Platform& platform,
+namespace {
+
+/// The same with the memory of all cores that it has of a node: those that it asks for, or those of
+/// the node with the fewest where it may run.
+AskedWhere by_node(AskedWhere asked, const Applicant& who, const Platform& platform,
+                   const AskedAs& as) {
+  if (asked.memory_mb != 0) {
+    throw InputError(as.place(as.memory_per_core), "memory is asked for by the node already",
+                     std::string("leave ") + as.memory + " away");
+  }
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // more than any node has
+  const std::uint64_t each = std::min(std::exchange(asked.memory_per_core_mb, 0), kMost);
+  const auto fewest = [&] {
+    return fewest_cores(nodes_of(where_of(asked, who, platform, as), platform), platform);
+  };
+  asked.memory_mb = each * (asked.cores != 0 ? asked.cores : fewest());
+  return asked;
+}
+
+}  // namespace
+
+Where where_of(const AskedWhere& asked, const Applicant& who, const Platform& platform,
                const AskedAs& as) {
+  if (asked.memory_per_core_mb != 0) {
+    return where_of(by_node(asked, who, platform, as), who, platform, as);
+  }
   Where where;
-  where.partitions = named_partitions(asked_by_core.partitions, platform, as);
+  where.partitions = named_partitions(asked.partitions, platform, as);
   // Who names none asks for the first one.
   if (where.partitions == 0 && !platform.partitions.empty()) where.partitions = 1;
   where.partitions = that_allow(who, where.partitions, platform, as);
   if (where.partitions == 1) where.partitions = 0;
-  const AskedWhere asked = by_node(asked_by_core, where.partitions, platform, as);
   where.each = each_of(asked, platform, as);
   where.only = named_nodes(asked.only, as.place(as.only), platform);
   where.never = named_nodes(asked.never, as.place(as.never), platform);
   where.qos = qos_of(asked.qos, platform, as);
   if (!asked.features.empty()) {
     const NodeSet with = nodes_with_features(asked.features, platform, as);
-    where.only = where.only.empty() ? with : intersection(where.only, with);
+    const NodeSet named = where.only.empty() ? nodes_with({}, platform) : where.only;
+    where.only = intersection(named, with);
     if (where.only.empty()) {
       throw InputError(as.place(as.features), "none of these nodes has " + asked.features,
                        "name others");

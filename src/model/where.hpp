@@ -32,7 +32,7 @@ struct AskedWhere {
 /// Who asks, for how much: partitions allow some of it.
 struct Applicant {
   Duration walltime{};
-  Nodes nodes = 0;                      // the most that it may ever have; 0: nobody looks
+  Nodes nodes = 0;                      // that it asks for; 0: nobody looks
   std::optional<std::uint32_t> user{};  // nothing: nobody looks
 };
 

@@ -22,13 +22,13 @@ JobId last_of(const Pass& pass, std::uint32_t jobs) {
   return last;
 }
 
-// The first one that waits.
-bool start_first_slower(Pass& pass, JobId id) {
+// The first one that waits, in these cells.
+bool start_first_slower(Pass& pass, JobId id, Cells among) {
   if (pass.frequency_steps() == 0) return false;
   Timeline plan = timeline_for(pass, {});
   const Queue::Need need = pass.start_need(id);
   const Time at = plan.earliest(pass.demand(id, need.nodes), need.walltime, pass.now());
-  return start_slower(pass, plan, id, Why::in_order, later(at, need.walltime));
+  return start_slower(pass, plan, id, Why::in_order, later(at, need.walltime), among);
 }
 
 void start_in_order_by_cells(Pass& pass, InOrder options) {
@@ -41,10 +41,11 @@ void start_in_order_by_cells(Pass& pass, InOrder options) {
       if (is_first) lanes.waits(pass, pass.cells_now(claim.job));
     }
     const Nodes need = pass.start_need(id).nodes;
-    const auto in = place_idle(pass, lanes.free(pass.open_cells(id)), need);
+    const Cells free = lanes.free(pass.open_cells(id));
+    const auto in = place_idle(pass, free, need);
     const bool may = in && lanes.has_power(pass, id) && (!options.may || options.may(id));
     if (may && start(pass, id, need, Why::in_order, *in)) continue;
-    if (in && !options.may && !lanes.lacks_power() && start_first_slower(pass, id)) continue;
+    if (in && !options.may && !lanes.lacks_power() && start_first_slower(pass, id, free)) continue;
     lanes.waits(pass, id);
   }
 }
@@ -95,7 +96,7 @@ void start_in_order(Pass& pass, InOrder options) {
     const Nodes need = pass.first_need().nodes;
     if (need > pass.idle() || (options.may && !options.may(id))) return;
     if (start(pass, id, need, Why::in_order, {})) continue;
-    if (options.may || !start_first_slower(pass, id)) return;
+    if (options.may || !start_first_slower(pass, id, kEveryCell)) return;
   }
 }
 
@@ -132,10 +133,11 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
   return plan;
 }
 
-bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done) {
+bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done, Cells among) {
   if (pass.frequency_steps() == 0) return false;
   const Nodes n = pass.start_need(id).nodes;
   Demand demand = pass.demand(id, n);
+  demand.cells &= among;
   for (std::uint8_t step = 1; step <= pass.frequency_steps(); ++step) {
     const Pass::Slowed slow = pass.slowed(id, n, step);
     if (later(pass.now(), slow.length) > done) return false;

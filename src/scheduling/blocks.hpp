@@ -81,8 +81,9 @@ struct Backfill {
 
 /// A job that waits is started at the highest lower frequency at which it can be now in the plan,
 /// which knows that of it, if it is believed to end no later so than at `done`, when it would end
-/// at full frequency. Only where the rules slow jobs for power.
-bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done);
+/// at full frequency. It takes nodes of these cells. Only where the rules slow jobs for power.
+bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done,
+                  Cells among = kEveryCell);
 
 /// What is believed to be free from now on, to plan on.
 Timeline timeline_for(const Pass& pass, Backfill options);

@@ -493,6 +493,7 @@ Pass::NodePower above_idle(const State& state, const Job& job, std::int64_t leas
   its.spec.lane = job.spec.lane;
   its.spec.cores = job.spec.cores;
   its.power_class = power_class;
+  its.step = job.step;
   its.power_mw = most_mw;
   const std::int64_t most = state.extra_power_mw(its, 1);
   its.power_mw = static_cast<std::uint32_t>(least_mw);

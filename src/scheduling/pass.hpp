@@ -391,7 +391,6 @@ class Pass {
   bool tag(JobId id, JobId value);
   /// Wakes the policy at `time` at the latest.
   bool wake_by(Time time);
-  /// Switches the `n` highest idle nodes off, or the `n` lowest that are off on.
   /// A running job about which nothing is under way computes at a higher frequency, if there is
   /// power for it.
   bool raise_frequency(JobId id, std::uint8_t step, Reason reason);
@@ -402,6 +401,7 @@ class Pass {
   /// What is free of the power now until a running job is believed to end, without what those who
   /// wait with a reservation, and the first one, need.
   std::int64_t spare_power_mw(JobId id) const;
+  /// Switches the `n` highest idle nodes off, or the `n` lowest that are off on.
   bool power_off(Nodes n, Reason reason);
   bool power_on(Nodes n, Reason reason);
 

@@ -702,8 +702,7 @@ class State : public Facts, public Indices {
   }
   /// No more of each cell than `in` says, unless it is null.
   Nodes idle_in(Cells where, const Spread* in) const;
-  /// All nodes that jobs of a lane may use.
-  /// The most that one of its jobs may have.
+  /// The most nodes that a job of a lane may have: all that it may use, or as many as are allowed.
   Nodes nodes_of(LaneId lane) const {
     return std::min(cells.nodes_of(lane), most_nodes(platform, lanes[index(lane)].where));
   }

@@ -374,6 +374,7 @@ class World {
   bool resume(JobId id);
   Duration runtime_left(JobId id) const;
   void plan_rigid(JobId id, Time end);
+  Time rigid_end(JobId id) const;
   void change_frequency(JobId id);
   void note_speed(JobId id);
   void follow_companies();
@@ -738,8 +739,7 @@ void World::happen() {
   switch (entry.kind()) {
     case Kind::end: {
       if (entry.data != epochs_[index(id)]) return;
-      const bool done =
-          adaptive(id) ? now_ >= run_of(id).end : now_ - core_.job(id).started >= rigid_runtime(id);
+      const bool done = now_ >= (adaptive(id) ? run_of(id).end : rigid_end(id));
       end(id, done ? EndState::completed : EndState::timeout);
       return;
     }
@@ -958,8 +958,16 @@ void World::begin(JobId id) {
   plan_rigid(id, end);
 }
 
+Time World::rigid_end(JobId id) const {
+  const auto slow = rigid_slow_.find(id);
+  return slow != rigid_slow_.end() ? slow->second.end
+                                   : later(core_.job(id).started, rigid_runtime(id));
+}
+
 void World::plan_rigid(JobId id, Time end) {
-  const Time at = settings_.kill_overrun ? std::min(end, kill_time(id)) : end;
+  // Limit and end of one that was slowed are rounded each by itself, at each change.
+  const Duration grace = rigid_slow_.contains(id) ? kTick * std::int64_t{kMostSteps + 1} : Duration{};
+  const Time at = settings_.kill_overrun ? std::min(end, later(kill_time(id), grace)) : end;
   schedule(at, Kind::end, id, epochs_[index(id)]);
   watch_prediction(id);
 }
@@ -1051,8 +1059,10 @@ bool World::would_have_ended(JobId id) const {
   if (!adaptive(id)) return false;
   const Job& job = core_.job(id);
   const Run& run = run_of(id);
-  // Links may have slowed one that was never resized, not even by nodes that failed.
-  if (transfers_ && run.resizes == 0 && job.expands + job.shrinks == 0) return false;
+  // Links, or a lower frequency, may have slowed one that was never resized, not even by nodes that
+  // failed.
+  const bool may_be_slowed = transfers_ || settings_.rules.slow_for_power;
+  if (may_be_slowed && run.resizes == 0 && job.expands + job.shrinks == 0) return false;
   const Time limit = core_.state().scales_limit(job) ? run.first_limit : kill_time(id);
   const Time end = course_of(id).when(job.started, run.first_left, 0, job.first_size, run.pace);
   return later(job.started, at_speed(end - job.started, run.speed)) <= limit;

@@ -6,8 +6,6 @@
 namespace ductile {
 namespace {
 
-constexpr double kLeastWatts = 1e-3;  // a milliwatt: what the core counts in
-
 // The share of each link that is used, in the mean over all of the stretches; the largest.
 double used_share(std::span<const Stretch> stretches, std::span<const double> links) {
   std::vector<double> shares(links.size(), 0);
@@ -63,7 +61,7 @@ bool budget_links(Workload& workload, double budget) {
       return std::max(Duration{std::llround(static_cast<double>(time.count()) * times)}, kTick);
     };
     job.runtime = longer(job.runtime);
-    if (more.believed.walltime_for == WalltimeFor::belief) job.walltime = longer(job.walltime);
+    if (more.believed.walltime_for != WalltimeFor::any_size) job.walltime = longer(job.walltime);
     job.nodes = fits;
   }
   return any;

@@ -18,12 +18,15 @@ double link_need(const Workload& workload, const AdaptiveJob& job);
 constexpr double kWattsOfLinks = 1e6;
 
 /// Makes what jobs need of the links what they take of such a budget, which is this share of the
-/// bandwidth. A job that would take more than all of it with the nodes that it asks for asks for as
-/// many as are within it, and if these are fewer than it can have, takes all of it. Does any need
-/// some?
+/// bandwidth. A job that would take more than that with the nodes that it asks for asks for fewer:
+/// for as many as are within it. One that cannot have so few takes all of it. Walltimes go along,
+/// but for those that hold whatever the size. Does any need some?
 bool budget_links(Workload& workload, double budget);
 
-/// What a running job takes of that budget in this phase; above 0, for 0 is unknown.
+/// The least that can be said of a node, for 0 is unknown.
+constexpr double kLeastWatts = 1e-3;
+
+/// What a node of a running job takes of that budget in this phase; `kLeastWatts` of nothing.
 double link_watts(const Workload& workload, const AdaptiveJob& job, const Phase& phase);
 
 }  // namespace ductile

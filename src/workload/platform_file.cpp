@@ -447,7 +447,7 @@ class PlatformReader {
       if (field == "name") {
         its.name = name(field, node);
       } else if (field == "priority") {
-        its.priority = whole<std::uint32_t>(field, node, 0, 1'000'000'000);
+        its.priority = whole<std::uint32_t>(field, node, 0, 65'535);
       } else if (field == "number") {
         number = whole<std::int64_t>(field, node, 0, std::numeric_limits<std::int32_t>::max());
       } else {

@@ -372,7 +372,8 @@ class Places {
     const std::vector<Partition>& all = rules_.platform->platform.partitions;
     const Applicant who{.walltime = job.walltime, .nodes = job.nodes, .user = job.user};
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!allows(all[i], who)) partitions &= ~(std::uint64_t{1} << i);
+      const bool is_nobody = !job.has_user() && !all[i].users.empty();
+      if (is_nobody || !allows(all[i], who)) partitions &= ~(std::uint64_t{1} << i);
     }
     return partitions;
   }

@@ -151,6 +151,42 @@ def test_it_is_told_again_and_explained(ductile, tmp_path):
     assert "are the same" in ductile.output("replay", log)
 
 
+def test_who_takes_nothing_in_a_phase_keeps_nobody_from_all_of_the_budget(ductile, tmp_path):
+    """The first job waits in two phases, and sends nothing; the second one writes as fast as it can."""
+    waits = {"iterations": 1, "tasks": [{"type": "busy_wait", "delay": "50", "pattern": "uniform"}]}
+    longer = {"iterations": 1, "tasks": [{"type": "busy_wait", "delay": "60", "pattern": "uniform"}]}
+    jobs = [{"type": "malleable", "num_nodes_min": 1, "num_nodes_max": 2, "submit_time": 0, "application_model": "waits.json"}, writer(2, 20, 1)]
+    file = shares_files(tmp_path, jobs, WRITES)
+    (tmp_path / "waits.json").write_text(json.dumps({"phases": [waits, longer]}))
+    for belief in ("whole", "phase"):
+        simulate(ductile, tmp_path, file, "--io-budget", 1, "--belief", belief, policy="easy")
+        assert times(tmp_path / "out")["1"] == (1, 11)
+
+
+@pytest.mark.parametrize("estimates", ["requested", "perfect", "f:0.5"])
+def test_a_job_on_fewer_nodes_has_as_much_more_time(ductile, tmp_path, estimates):
+    job = {"type": "moldable", "num_nodes_min": 1, "num_nodes_max": 8, "arguments": {"work": 8e11, "bytes": 8e9}}
+    model = {"phases": [{"tasks": [{"type": "cpu", "flops": "work", "computation_pattern": "all_ranks"}, transfers("write")]}]}
+    file = shares_files(tmp_path, [job], model)
+    [bare] = [simulate(ductile, tmp_path, file, "--overrun", "kill", "--estimates", estimates, policy="easy")]
+    run = simulate(ductile, tmp_path, file, "--io-budget", 0.02, "--overrun", "kill", "--estimates", estimates, policy="easy")
+    assert bare["killed"] == run["killed"] == 0
+    assert run["makespan_s"] > bare["makespan_s"]
+
+
+def test_a_job_that_begins_again_is_believed_as_a_whole_again(ductile, tmp_path):
+    model = {"phases": [{"iterations": 2, "tasks": [{"type": "busy_wait", "delay": "20", "pattern": "uniform"}]},
+                        {"iterations": 3, "tasks": [transfers("write")]}]}
+    job = {"type": "malleable", "num_nodes_min": 2, "num_nodes_max": 4, "arguments": {"bytes": 4e9}}
+    file = shares_files(tmp_path, [job], model)
+    (tmp_path / "failures").write_text("45 down 0\n60 up 0\n")
+    log = tmp_path / "run.log"
+    simulate(ductile, tmp_path, file, "--belief", "phase", "--io-budget", 1, "--failures", tmp_path / "failures", "--record", log)
+    # Of both phases, of the whole when it lost its nodes, and of both again.
+    assert len(told_models(ductile, log, 0)) == 5
+    assert "are the same" in ductile.output("replay", log)
+
+
 def told_models(ductile, log, job):
     return [line for line in ductile.output("explain", "--log", log, job).splitlines() if "now believed to depend" in line]
 

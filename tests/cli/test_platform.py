@@ -163,6 +163,15 @@ def test_partitions_keep_to_their_limits(ductile, tmp_path):
     assert "2 longer or larger than their partition allows, or not of its users" in done.stdout + done.stderr
     jobs = jobs_of(tmp_path / "out")
     assert {job: row["partition"] for job, row in jobs.items()} == {1: "small", 3: "guests", 5: "all"}
+    # Who may be in two is kept to the limit of each; nobody is user 0.
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\njob 1 type=malleable size=2..8 partition=small,all\n")
+    for policy in ("equipartition", "tide"):
+        ductile.output(*write(tmp_path, lines[:1], LIMITED), "--policy", policy, "--check", "--out", tmp_path / "both", "--force")
+        with (tmp_path / "both/decisions.csv").open() as rows:
+            assert max(int(row["size"]) for row in csv.DictReader(rows) if row["size"]) == 2, policy
+    (tmp_path / "log.adaptive").unlink()
+    done = ductile.run(*write(tmp_path, [line(1, 0, 10, 4, 10, queue=2, user=-1)], LIMITED.replace("[7, 8]", "[0]")), "--partitions-from", "queue")
+    assert done.returncode == 2 and "not of its users" in done.stderr
     # Whatever policies do with jobs that can grow.
     for policy in policies(ductile):
         [figures] = ductile.objects(*write(tmp_path, lines[:1], LIMITED), "--partitions-from", "queue", "--malleable", "1:min=1,max=8",
@@ -183,12 +192,25 @@ def test_jobs_ask_for_features_and_memory_by_the_core(ductile, tmp_path):
     jobs = jobs_of(tmp_path / "out")
     assert nodes_of(jobs[1]) <= set(range(4, 8)) and nodes_of(jobs[2]) <= set(range(4, 8))
     assert nodes_of(jobs[3]) <= set(range(4)) and nodes_of(jobs[4]) <= set(range(4))
+    # The cores are those of the nodes on which it may run.
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\njob 1 type=rigid size=1..1 features=ib memory_per_core=9G\n")
+    done = ductile.run(*call)
+    assert done.returncode == 2 and "36864 MB are more than the 32768 of a node" in done.stderr
     (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\njob 1 type=rigid size=1..1 features=gold\n")
     done = ductile.run(*call)
     assert done.returncode == 2 and "log.adaptive:3: features: no node has the feature 'gold'" in done.stderr
     (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\njob 1 type=rigid size=5..5 features=ib,avx512\n")
     done = ductile.run(*call)
     assert done.returncode == 2 and "log.adaptive:3: size: the job needs 5 nodes, and 4 have what it asks for" in done.stderr
+
+
+def test_jobs_that_are_made_keep_to_the_limits_of_the_default_partition(ductile, tmp_path):
+    call = write(tmp_path, [], "[[class]]\nname = 'n'\ncount = 64\n[[partition]]\nname = 'small'\nmax_nodes = 2\n")
+    [figures] = ductile.objects("simulate", "--generate", "rigid", "--jobs", "20", "--platform", call[-1], "--json", "--policy", "easy")
+    assert figures["jobs"] == 20 and figures["rejected"] == 0
+    call = write(tmp_path, [], "[[class]]\nname = 'n'\ncount = 64\n[[partition]]\nname = 'theirs'\nusers = [99]\n")
+    done = ductile.run("simulate", "--generate", "rigid", "--jobs", "20", "--platform", call[-1])
+    assert done.returncode == 2 and "jobs that are made are nobody's" in done.stderr
 
 
 @pytest.mark.parametrize("table, field", [

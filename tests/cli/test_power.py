@@ -212,6 +212,24 @@ def test_who_is_too_large_for_the_cap_runs_at_the_lowest_frequency(ductile, tmp_
     assert (figures["rejected"], figures["makespan_s"], figures["max_power_w"]) == (0, 200, 600)
 
 
+@pytest.mark.parametrize("beside, killed", [("", 1), ("job 2 type=malleable size=1..3\n", 1)])
+def test_who_was_slowed_and_asked_for_too_little_is_killed_and_said_so(ductile, tmp_path, beside, killed):
+    # 500 W for jobs: job 1 has 400. Job 2 begins at half of its speed, and is raised at 60.
+    call = write(tmp_path, [line(1, 0, 60, 4, time=200), line(2, 1, 100, 3, time=90)],
+                 STEPS.replace("count = 4", "count = 10").replace("0.25", "0.3"))
+    (tmp_path / "log.adaptive").write_text(f"ductile-adaptive 1\ncores_per_node 1\n{beside}job 1 type=rigid size=4..4\n")
+    [figures] = ductile.objects(*call, "--power-cap", 1500, "--slow-for-power", "--overrun", "kill", "--policy", "easy", "--json")
+    assert (figures["killed"], figures["killed_by_resizes"]) == (killed, 0)
+
+
+def test_who_asked_for_as_long_as_it_takes_ends_on_nodes_of_any_speed(ductile, tmp_path):
+    platform = "[[class]]\nname = 'a'\ncount = 10\nidle_w = 100\nbusy_w = 200\nspeed = 0.9\n[[step]]\nspeed = 0.83\npower = 0.3\n"
+    for length in (171, 97, 113, 59, 1001):
+        call = write(tmp_path, [line(1, 0, 600, 4, time=2000), line(2, 0, length, 3, time=length)], platform)
+        [figures] = ductile.objects(*call, "--power-cap", 1500, "--slow-for-power", "--overrun", "kill", "--policy", "easy", "--json")
+        assert figures["killed"] == 0
+
+
 def test_what_is_no_lower_frequency_is_refused(ductile, tmp_path):
     call = write(tmp_path, [line(1, 0, 100, 2)])
     assert ("--slow-for-power: there are no steps of frequency; write [[step]] in --platform FILE"
@@ -222,6 +240,10 @@ def test_what_is_no_lower_frequency_is_refused(ductile, tmp_path):
     call = write(tmp_path, [line(1, 0, 100, 2)], STEPS + "[[step]]\nspeed = 0.5\npower = 0.1\n")
     assert (f"{tmp_path}/platform.toml:13: speed: is no lower than that of the step before"
             in ductile.run(*call, "--slow-for-power").stderr)
+    call = [*write(tmp_path, [line(1, 0, 100, 2)], STEPS), "--power-cap", 1000, "--slow-for-power"]
+    assert ("--slow-for-power: mebf may start no job at a lower frequency; use fcfs, easy, conservative and backfill"
+            in ductile.run(*call, "--policy", "mebf").stderr)
+    assert "--slow-for-power: what jobs take" in ductile.run(*call, "--estimates", "predicted").stderr
 
 
 def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):

@@ -189,9 +189,20 @@ def test_limits_features_and_qualities_of_service(platform):
     c.run("cancel", first)
     assert c.wait_for_size(urgent, 1)["nodelist"] == "0"
     assert c.queue()[usual]["state"] == "PENDING"
+    assert "--mem-per-cpu: for each of 2 cores it is more than any node has" in error("-c", 2, "--mem-per-cpu", "1048576T")
+    old = c.submit("-H", c.script(f"#SBATCH --qos=normal -C haswell\n{PATIENT}", "old.sh"))  # of another machine
+    kept = c.submit("-H", "--mem-per-cpu", "3G", patient)
+    assert "6144 MB" not in c.queue()[kept] and c.queue()[kept]["memory"] == 3 << 30  # of nodes with one core
+    c.run("update", kept, "-C", "ib")
+    assert c.queue()[kept]["memory"] == 6 << 30
+    c.run("cancel", old, kept)
     c.run("update", usual, "-C", "ib")
     c.run("cancel", fast)
     assert c.wait_for_size(usual, 1)["nodelist"] == "2"
+    # What waits is judged anew by another file, also by whose it is.
+    waits = c.submit("-N", 4, patient)
+    again(c, LIMITED.replace("default = true", "default = true\nusers = [4294967294]"))
+    c.wait_for(lambda: c.queue()[waits]["reason"] == "BadConstraints", "that it is held")
     c.replay()
 
 
