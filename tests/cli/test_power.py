@@ -18,8 +18,8 @@ busy_w = 300
 KNOWN = ("energy_j", "max_power_w", "power_cap_w", "above_power_cap_s")
 
 
-def line(job, submit, run, nodes):
-    return f"{job} {submit} -1 {run} {nodes} -1 -1 {nodes} {run} -1 1 1 1 -1 -1 -1 -1 -1\n"
+def line(job, submit, run, nodes, time=None, queue=-1):
+    return f"{job} {submit} -1 {run} {nodes} -1 -1 {nodes} {time or run} -1 1 1 1 -1 {queue} -1 -1 -1\n"
 
 
 def write(tmp_path, lines, platform=PLATFORM):
@@ -216,7 +216,7 @@ def test_who_is_too_large_for_the_cap_runs_at_the_lowest_frequency(ductile, tmp_
 def test_who_was_slowed_and_asked_for_too_little_is_killed_and_said_so(ductile, tmp_path, beside, killed):
     # 500 W for jobs: job 1 has 400. Job 2 begins at half of its speed, and is raised at 60.
     call = write(tmp_path, [line(1, 0, 60, 4, time=200), line(2, 1, 100, 3, time=90)],
-                 STEPS.replace("count = 4", "count = 10").replace("0.25", "0.3"))
+                 STEPS.replace("count = 4", "count = 10").replace("300", "200").replace("0.25", "0.3"))
     (tmp_path / "log.adaptive").write_text(f"ductile-adaptive 1\ncores_per_node 1\n{beside}job 1 type=rigid size=4..4\n")
     [figures] = ductile.objects(*call, "--power-cap", 1500, "--slow-for-power", "--overrun", "kill", "--policy", "easy", "--json")
     assert (figures["killed"], figures["killed_by_resizes"]) == (killed, 0)
@@ -228,6 +228,20 @@ def test_who_asked_for_as_long_as_it_takes_ends_on_nodes_of_any_speed(ductile, t
         call = write(tmp_path, [line(1, 0, 600, 4, time=2000), line(2, 0, length, 3, time=length)], platform)
         [figures] = ductile.objects(*call, "--power-cap", 1500, "--slow-for-power", "--overrun", "kill", "--policy", "easy", "--json")
         assert figures["killed"] == 0
+
+
+def test_who_starts_slower_takes_no_node_for_which_one_before_it_waits(ductile, tmp_path):
+    """Job 4 waits for nodes 0-4, job 5 may be on any: it starts slower beside it, on others."""
+    nodes = "idle_w = 100\nbusy_w = 200\n"
+    platform = (f"[[class]]\nname = 'a'\ncount = 5\n{nodes}[[class]]\nname = 'b'\ncount = 5\n{nodes}"
+                "[[partition]]\nname = 'pa'\nclasses = ['a']\n[[partition]]\nname = 'all'\n[[partition]]\nname = 'pb'\nclasses = ['b']\n"
+                "[[step]]\nspeed = 0.8\npower = 0.3\n")
+    lines = [line(1, 0, 400, 1, queue=3), line(2, 0, 400, 1, queue=3), line(3, 0, 100, 2, queue=1), line(4, 1, 100, 4, queue=1),
+             line(5, 2, 900, 3, queue=2)]
+    call = [*write(tmp_path, lines, platform), "--partitions-from", "queue", "--policy", "fcfs"]
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 1\njob 5 type=rigid size=3..3 watts=350 partition=all\n")
+    when, _ = simulate(ductile, tmp_path, call, "--power-cap", 1850, "--slow-for-power")
+    assert when[4] == "100" and when[5] == "2"
 
 
 def test_what_is_no_lower_frequency_is_refused(ductile, tmp_path):
