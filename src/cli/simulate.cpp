@@ -848,13 +848,16 @@ void take_platform(SimulateOptions& options) {
   // Jobs that are made are of the first partition.
   rules.nodes = file->platform.nodes;
   if (options.trace.empty()) {
-    rules.nodes = std::min(nodes_of({}, file->platform).count(), most_nodes(file->platform, {}));
+    rules.nodes = nodes_of({}, file->platform).count();
     const std::vector<Partition>& partitions = file->platform.partitions;
-    if (!partitions.empty() && !partitions.front().users.empty()) {
-      throw InputError({options.platform, 0, "users"},
-                       "jobs that are made are nobody's, and " + partitions.front().name +
-                           ", where those are that name no partition, is for some users",
-                       "let another partition be the default");
+    const bool is_limited = !partitions.empty() &&
+                            (!partitions.front().users.empty() || partitions.front().max_nodes > 0);
+    if (is_limited) {
+      throw InputError(
+          {options.platform, 0, partitions.front().users.empty() ? "max_nodes" : "users"},
+          "jobs that are made are nobody's and of any size, and " + partitions.front().name +
+              " is where those are that name no partition",
+          "let another partition be the default");
     }
   }
   rules.cores_per_node = file->platform.cores_per_node;

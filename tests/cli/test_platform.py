@@ -204,13 +204,11 @@ def test_jobs_ask_for_features_and_memory_by_the_core(ductile, tmp_path):
     assert done.returncode == 2 and "log.adaptive:3: size: the job needs 5 nodes, and 4 have what it asks for" in done.stderr
 
 
-def test_jobs_that_are_made_keep_to_the_limits_of_the_default_partition(ductile, tmp_path):
-    call = write(tmp_path, [], "[[class]]\nname = 'n'\ncount = 64\n[[partition]]\nname = 'small'\nmax_nodes = 2\n")
-    [figures] = ductile.objects("simulate", "--generate", "rigid", "--jobs", "20", "--platform", call[-1], "--json", "--policy", "easy")
-    assert figures["jobs"] == 20 and figures["rejected"] == 0
-    call = write(tmp_path, [], "[[class]]\nname = 'n'\ncount = 64\n[[partition]]\nname = 'theirs'\nusers = [99]\n")
+@pytest.mark.parametrize("limit", ["max_nodes = 2", "users = [99]"])
+def test_jobs_that_are_made_need_a_default_partition_without_limits(ductile, tmp_path, limit):
+    call = write(tmp_path, [], f"[[class]]\nname = 'n'\ncount = 64\n[[partition]]\nname = 'some'\n{limit}\n")
     done = ductile.run("simulate", "--generate", "rigid", "--jobs", "20", "--platform", call[-1])
-    assert done.returncode == 2 and "jobs that are made are nobody's" in done.stderr
+    assert done.returncode == 2 and f"platform.toml: {limit.split()[0]}: jobs that are made are nobody's" in done.stderr
 
 
 @pytest.mark.parametrize("table, field", [

@@ -255,7 +255,7 @@ def test_what_is_no_lower_frequency_is_refused(ductile, tmp_path):
     assert (f"{tmp_path}/platform.toml:13: speed: is no lower than that of the step before"
             in ductile.run(*call, "--slow-for-power").stderr)
     call = [*write(tmp_path, [line(1, 0, 100, 2)], STEPS), "--power-cap", 1000, "--slow-for-power"]
-    assert ("--slow-for-power: mebf may start no job at a lower frequency; use fcfs, easy, conservative and backfill"
+    assert ("--slow-for-power: mebf may start no job at a lower frequency; use fcfs, easy, conservative, backfill"
             in ductile.run(*call, "--policy", "mebf").stderr)
     assert "--slow-for-power: what jobs take" in ductile.run(*call, "--estimates", "predicted").stderr
 
