@@ -156,7 +156,7 @@ def test_each_host_is_read_where_it_is(start, tmp_path):
                      f"host={tmp_path}/$1; shift\n"
                      "[ \"$*\" = sh ] || exec sh -c \"$*\"\n"
                      "[ -e $host/lost ] && exit 1\n"
-                     "sed \"s,/elsewhere,$host,\" | exec sh\n")
+                     "sed \"s,/elsewhere,$host,g\" | exec sh\n")
     agent.chmod(0o755)
     for host in ("h1", "h2", "h3"):
         (tmp_path / host).mkdir()
