@@ -181,7 +181,8 @@ def test_limits_features_and_qualities_of_service(platform):
     assert (row["nodelist"], row["memory"]) == ("3", 5 << 30)
     first = c.submit("-p", "small,theirs", patient)
     assert c.wait_for_size(first, 1)["nodelist"] == "0"
-    assert c.queue()[c.submit(patient)]["partition"] == "all"  # on node 1
+    last = c.submit(patient)
+    assert c.queue()[last]["partition"] == "all" and c.wait_for_size(last, 1)["nodelist"] == "1"
     usual = c.submit("-N", 1, patient)
     urgent = c.submit("-N", 1, "-q", "urgent", patient)
     c.kill()  # all of it after a crash
