@@ -966,7 +966,8 @@ Time World::rigid_end(JobId id) const {
 
 void World::plan_rigid(JobId id, Time end) {
   // Limit and end of one that was slowed are rounded each by itself, at each change.
-  const Duration grace = rigid_slow_.contains(id) ? kTick * std::int64_t{kMostSteps + 1} : Duration{};
+  const Duration grace =
+      rigid_slow_.contains(id) ? kTick * std::int64_t{kMostSteps + 1} : Duration{};
   const Time at = settings_.kill_overrun ? std::min(end, later(kill_time(id), grace)) : end;
   schedule(at, Kind::end, id, epochs_[index(id)]);
   watch_prediction(id);
