@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "cli/process.hpp"
 #include "cli/results.hpp"
-#include "cli/shell_word.hpp"
 #include "report/output_file.hpp"
 
 namespace ductile {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
-#include "cli/shell_word.hpp"
 #include "simulation/course.hpp"
 #include "workload/transform.hpp"
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
-#include "cli/shell_word.hpp"
 
 namespace ductile {
 namespace {

@@ -112,6 +112,12 @@ std::vector<std::uint64_t> read_seeds(std::string_view text) {
   return seeds;
 }
 
+// Of --partitions-from and --qos-from.
+SwfRules::PartitionsFrom field_of_log(std::string_view word) {
+  using From = SwfRules::PartitionsFrom;
+  return word == "queue" ? From::queue : word == "partition" ? From::partition : From::none;
+}
+
 // "off", "sessions", "sessions:think=1200".
 std::optional<Duration> read_feedback(std::string_view text) {
   constexpr double kUsual_s = 1200, kLongest_s = 1e9;
@@ -1133,24 +1139,13 @@ void add_platform_options(CLI::App& command, SimulateOptions& options) {
   command
       .add_option_function<std::string>(
           "--partitions-from",
-          [&rules](const std::string& word) {
-            using From = SwfRules::PartitionsFrom;
-            rules.partitions_from = word == "queue"       ? From::queue
-                                    : word == "partition" ? From::partition
-                                                          : From::none;
-          },
+          [&rules](const std::string& word) { rules.partitions_from = field_of_log(word); },
           "which number of a line of the log is that of a partition of --platform: that of its "
           "queue (field 15) or of its partition (field 16) [none]")
       ->check(CLI::IsMember({"none", "queue", "partition"}));
   command
       .add_option_function<std::string>(
-          "--qos-from",
-          [&rules](const std::string& word) {
-            using From = SwfRules::PartitionsFrom;
-            rules.qos_from = word == "queue"       ? From::queue
-                             : word == "partition" ? From::partition
-                                                   : From::none;
-          },
+          "--qos-from", [&rules](const std::string& word) { rules.qos_from = field_of_log(word); },
           "which number of a line of the log is that of a quality of service of --platform: that "
           "of its queue (field 15) or of its partition (field 16) [none]")
       ->check(CLI::IsMember({"none", "queue", "partition"}));

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/shell_word.hpp"
 #include "job/process.hpp"
 #include "job/socket.hpp"
 
@@ -20,12 +21,6 @@ namespace {
 
 /// Of a line. More than a file of watts may have.
 constexpr std::size_t kLongestWattLine = 512;
-
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
-  return word + "'";
-}
 
 /// For a shell on the host. It ends when nobody hears it any more.
 std::string reading_script(const std::string& path, std::chrono::milliseconds every) {

@@ -1,4 +1,4 @@
-#include "cli/shell_word.hpp"
+#include "base/shell_word.hpp"
 
 #include <string_view>
 
