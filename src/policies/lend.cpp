@@ -32,8 +32,9 @@ class Lend final : public Policy {
       return lending_.start_inside(pass, finder, plan, id, at);
     };
     const auto move_on = [&](Timeline& plan) { return move_a_guest_on(pass, plan); };
-    while (wants.moves ? start_or_share(pass, backfill_, lending_.sharing, start_inside, move_on)
-                       : start_or_share(pass, backfill_, lending_.sharing, start_inside)) {
+    GuestStarts guests{.start = start_inside};
+    if (wants.moves) guests.move_on = move_on;
+    while (start_or_share(pass, backfill_, lending_.sharing, guests)) {
     }
     tick(pass, tick_);
   }

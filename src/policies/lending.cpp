@@ -57,10 +57,13 @@ bool Lending::start_inside(Pass& pass, MateFinder& finder, Timeline& plan, JobId
     const auto walltime = static_cast<double>(pass.job(whose).spec.walltime.count());
     return static_cast<double>(time.count()) / std::pow(walltime, weight);
   };
-  const auto lost = [&](const Guest& guest, const Mate& mate) -> std::optional<double> {
+  const auto lost = [&](const Guest& guest, Duration gain,
+                        const Mate& mate) -> std::optional<double> {
     if (is_overdue(pass, mate)) return std::nullopt;
+    const double its = worth(mate.job, mate.loss);
+    if (worth(id, gain) <= margin * its) return std::nullopt;  // nor with others besides
     if (protects && is_reserved(pass, plan, guest, mate)) return std::nullopt;
-    return worth(mate.job, mate.loss);
+    return its;
   };
   const auto pays = [&](const Guest& guest, Duration gain, const ChosenMates& chosen) {
     if (worth(id, gain) <= margin * chosen.penalty) return false;

@@ -166,12 +166,14 @@ class Sd final : public Policy {
  private:
   void start_and_share(Pass& pass) const {
     const std::vector<double> most = most_slowdowns_.at(pass);
-    const auto penalty = [&](const Guest&, const Mate& mate) -> std::optional<double> {
+    const auto may_lend = [&](JobId id, Time end) {
+      return slowdown(pass.job(id).spec, end) < MostSlowdowns::of(pass, id, most);
+    };
+    const auto penalty = [&](const Guest&, Duration, const Mate& mate) -> std::optional<double> {
+      if (!may_lend(mate.job, mate.end)) return std::nullopt;
       const JobSpec& its = pass.job(mate.job).spec;
-      const double with_guest = slowdown(its, mate.end);
-      if (!(with_guest < MostSlowdowns::of(pass, mate.job, most))) return std::nullopt;
       const auto loss = static_cast<double>(mate.loss.count());
-      if (admit_ == Admit::guest) return with_guest;
+      if (admit_ == Admit::guest) return slowdown(its, mate.end);
       if (admit_ == Admit::response) return loss;
       return loss / static_cast<double>(its.walltime.count());
     };
@@ -179,9 +181,12 @@ class Sd final : public Policy {
       return pays(guest, gain, chosen);
     };
     const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
-      return start_as_guest(pass, finder, plan, id, at, {free_nodes_, penalty, gains});
+      return start_as_guest(
+          pass, finder, plan, id, at,
+          {.free_nodes = free_nodes_, .penalty = penalty, .pays = gains, .are_alike = true});
     };
-    while (start_or_share(pass, backfill_, sharing_, start_inside)) {
+    const GuestStarts guests{.start = start_inside, .may_lend = may_lend};
+    while (start_or_share(pass, backfill_, sharing_, guests)) {
     }
   }
 

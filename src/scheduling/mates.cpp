@@ -91,7 +91,8 @@ class Search {
 
 }  // namespace
 
-MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), sharing_(sharing) {
+MateFinder::MateFinder(const Pass& pass, const Sharing& sharing, std::optional<MayLend> may_lend)
+    : pass_(pass), sharing_(sharing) {
   const Platform& machine = pass.platform();
   const bool has_classes = !machine.classes.empty();
   whole_ = has_classes ? machine.classes.front().has.cores : pass.whole(0).cores;
@@ -142,6 +143,10 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
       add(each, efficiency_beside(static_cast<Bound>(bound), its));
     }
     std::ranges::sort(each, std::greater());
+  }
+  // The guests that are tried are those beside anybody who is malleable, mate or not.
+  if (may_lend) {
+    std::erase_if(mates_, [&](const Candidate& its) { return !(*may_lend)(its.job, its.end); });
   }
 }
 
@@ -297,6 +302,15 @@ ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) 
   return Search(candidates, least, guest.nodes, sharing_.mates).best();
 }
 
+const ChosenMates& MateFinder::choose_once(const Guest& guest, Nodes idle, Penalty penalty) {
+  const JobSpec& spec = pass_.job(guest.job).spec;
+  const auto [at, is_new] =
+      chosen_.try_emplace({spec.lane, pass_.cells_of(guest.job), spec.bound, guest.nodes,
+                           guest.cores, guest.of, guest.efficiency, guest.shared, idle});
+  if (is_new) at->second = choose(guest, idle, penalty);
+  return at->second;
+}
+
 Match MateFinder::best(JobId id, Nodes idle, FunctionRef<ChosenMates(const Guest&)> mates_for) {
   Match best;
   for (const std::uint32_t of : have_) {
@@ -355,9 +369,10 @@ bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Ti
     if (at == kNever) return {};
     const Duration gain = at - pass.now() + guest.length - guest.shared;
     if (gain <= Duration{}) return {};
-    const auto penalty = [&](const Mate& mate) { return terms.penalty(guest, mate); };
+    const auto penalty = [&](const Mate& mate) { return terms.penalty(guest, gain, mate); };
     const Nodes idle = terms.free_nodes ? idle_besides(pass, plan, guest) : 0;
-    ChosenMates chosen = finder.choose(guest, idle, penalty);
+    ChosenMates chosen = terms.are_alike ? finder.choose_once(guest, idle, penalty)
+                                         : finder.choose(guest, idle, penalty);
     if (chosen.was_cut) pass.note_cut_search();
     if (chosen.mates.empty() || !terms.pays(guest, gain, chosen)) return {};
     if (terms.guests) chosen.guests = (*terms.guests)(guest);
@@ -367,17 +382,17 @@ bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Ti
   return !best.empty() && finder.start(pass, best);
 }
 
-bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside,
-                    std::optional<MoveOn> move_on) {
+bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
+                    const GuestStarts& guests) {
   if (pass.in_one_lane() && !how.is_slurms()) start_in_order(pass);
-  const bool moves = move_on && pass.idle() > 0 && !pass.parted().empty();
-  const auto end_with_plan = [&](Timeline& plan) { return moves && (*move_on)(plan); };
+  const bool moves = guests.move_on && pass.idle() > 0 && !pass.parted().empty();
+  const auto end_with_plan = [&](Timeline& plan) { return moves && (*guests.move_on)(plan); };
   if (pass.pending() == 0) {
     if (!moves) return false;
     Timeline plan = timeline_for(pass, how);
     return end_with_plan(plan);
   }
-  MateFinder finder(pass, sharing);
+  MateFinder finder(pass, sharing, guests.may_lend);
   if (finder.empty() && !moves) {
     start_and_backfill(pass, how);
     return false;
@@ -386,7 +401,7 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, Sta
   Timeline plan = timeline_for(pass, how);
   bool any = false;
   const auto start_inside = [&](JobId id, Time at) {
-    return any = !finder.empty() && inside(finder, plan, id, at);
+    return any = !finder.empty() && guests.start(finder, plan, id, at);
   };
   const Behind behind = start_or_reserve(pass, plan, how, nullptr, start_inside);
   const bool looks_behind = !any && behind.anybody() && !how.is_slurms();

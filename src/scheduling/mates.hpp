@@ -92,12 +92,17 @@ struct Match {
   bool empty() const { return chosen.mates.empty(); }
 };
 
+/// Says of a running job that ends then without a guest whether it could be anybody's mate. Who is
+/// none so is none with a guest either, which makes it end later.
+using MayLend = FunctionRef<bool(JobId, Time end)>;
+
 /// The running jobs of a pass that could be mates: malleable, started before this instant, and
 /// alone on all of their nodes, or there before fewer guests than there may be. Nothing of it may
 /// change while it is in use but that jobs start.
 class MateFinder {
  public:
-  MateFinder(const Pass& pass, const Sharing& sharing);
+  MateFinder(const Pass& pass, const Sharing& sharing,
+             std::optional<MayLend> may_lend = std::nullopt);
 
   bool empty() const { return mates_.empty(); }
   /// How much of its work per core a waiting job would do beside one or the other of them, per
@@ -122,6 +127,9 @@ class MateFinder {
   /// penalties have the least sum; ties: fewer, then those of less penalty, that end later, that
   /// came first. Nobody if there are none.
   ChosenMates choose(const Guest& guest, Nodes idle, Penalty penalty) const;
+  /// The same, looked for once for all guests that are alike: where a penalty hangs on nothing of
+  /// the guest but its nodes, its cores and its time, nor on the plan.
+  const ChosenMates& choose_once(const Guest& guest, Nodes idle, Penalty penalty);
   /// Of the guests that a waiting job would be beside one or the other mates the one whose mates,
   /// as `mates_for` says, have the least penalty, with what it loses itself. Up to `idle` of its
   /// nodes may be others.
@@ -191,15 +199,21 @@ class MateFinder {
   std::array<std::vector<std::uint16_t>, kBoundWords.size()> efficiencies_;
   // By the cores that a guest takes, of how many, what it is bound by, and its efficiency.
   std::map<std::tuple<std::uint32_t, std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
+  /// Guests with one such key are alike: who could be a mate of one could be one of the other.
+  using Kind = std::tuple<LaneId, Cells, Bound, Nodes, std::uint32_t, std::uint32_t, std::uint16_t,
+                          Duration, Nodes>;
+  std::map<Kind, ChosenMates> chosen_;
 };
 
 /// On which terms a job becomes a guest that would end earlier as one.
 struct Terms {
   bool free_nodes = false;  // it may have idle nodes besides those of its mates
-  /// What a candidate's penalty is; nothing: it is no mate.
-  FunctionRef<std::optional<double>(const Guest&, const Mate&)> penalty;
+  /// What a candidate's penalty is, if so much is gained; nothing: it is no mate.
+  FunctionRef<std::optional<double>(const Guest&, Duration gain, const Mate&)> penalty;
   /// Is so much of a gain worth it?
   FunctionRef<bool(const Guest&, Duration gain, const ChosenMates&)> pays;
+  /// The penalty is one for which `MateFinder::choose_once` may be asked.
+  bool are_alike = false;
   /// What its time on shared nodes costs the guest, in penalties; where it has one number of cores
   /// only that says nothing, and may be left out.
   std::optional<FunctionRef<double(const Guest&)>> guests{};
@@ -214,11 +228,17 @@ using StartInside = FunctionRef<bool(MateFinder&, Timeline& plan, JobId id, Time
 /// Does something with what is idle and nobody who waits can use, in the plan that has all who
 /// started or are reserved; says whether it has.
 using MoveOn = FunctionRef<bool(Timeline& plan)>;
+/// How jobs start inside of others.
+struct GuestStarts {
+  StartInside start;
+  std::optional<MoveOn> move_on{};
+  std::optional<MayLend> may_lend{};
+};
 /// Goes through the queue in order: a job starts if it can now, else inside of others, else it is
 /// reserved as far as `how` says. Ends, and is true, as soon as a guest has started, or has moved
 /// on when nobody starts any more: the ends of its mates have moved, and all is to be planned anew.
-bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside,
-                    std::optional<MoveOn> move_on = std::nullopt);
+bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
+                    const GuestStarts& guests);
 /// A guest leaves the nodes that it shares for idle ones, where the plan has these until its end
 /// and it ends earlier there: the one that gains most over its requested time, of such the one that
 /// came first. Is there one?
