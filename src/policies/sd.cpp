@@ -128,6 +128,13 @@ class MostSlowdowns {
   std::vector<Of> of_;
 };
 
+/// When a job ends that has this slowdown then, or a moment later.
+Time latest_at(const JobSpec& job, double slowdown) {
+  const double ticks = slowdown * static_cast<double>(job.walltime.count());
+  constexpr auto kMost = static_cast<double>(Duration::max().count() / 4);
+  return ticks < kMost ? job.submitted + Duration{static_cast<std::int64_t>(ticks) + 2} : kNever;
+}
+
 class Sd final : public Policy {
  public:
   explicit Sd(const Parameters& p)
@@ -166,14 +173,15 @@ class Sd final : public Policy {
  private:
   void start_and_share(Pass& pass) const {
     const std::vector<double> most = most_slowdowns_.at(pass);
-    const auto may_lend = [&](JobId id, Time end) {
-      return slowdown(pass.job(id).spec, end) < MostSlowdowns::of(pass, id, most);
+    const auto latest_end = [&](JobId id) {
+      return latest_at(pass.job(id).spec, MostSlowdowns::of(pass, id, most));
     };
     const auto penalty = [&](const Guest&, Duration, const Mate& mate) -> std::optional<double> {
-      if (!may_lend(mate.job, mate.end)) return std::nullopt;
       const JobSpec& its = pass.job(mate.job).spec;
+      const double with_guest = slowdown(its, mate.end);
+      if (!(with_guest < MostSlowdowns::of(pass, mate.job, most))) return std::nullopt;
       const auto loss = static_cast<double>(mate.loss.count());
-      if (admit_ == Admit::guest) return slowdown(its, mate.end);
+      if (admit_ == Admit::guest) return with_guest;
       if (admit_ == Admit::response) return loss;
       return loss / static_cast<double>(its.walltime.count());
     };
@@ -185,7 +193,7 @@ class Sd final : public Policy {
           pass, finder, plan, id, at,
           {.free_nodes = free_nodes_, .penalty = penalty, .pays = gains, .are_alike = true});
     };
-    const GuestStarts guests{.start = start_inside, .may_lend = may_lend};
+    const GuestStarts guests{.start = start_inside, .latest_end = latest_end};
     while (start_or_share(pass, backfill_, sharing_, guests)) {
     }
   }

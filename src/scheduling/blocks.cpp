@@ -298,7 +298,8 @@ void start_behind(Pass& pass, const Behind& behind, FreeCells& free) {
   }
 }
 
-void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead) {
+void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead,
+                  MayInstead may_instead) {
   FreeCells free;
   plan.from_now(free);
   limit_to_idle(pass, free);
@@ -312,17 +313,18 @@ void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead inst
   for (const auto& [id, need] : pass.all_pending()) {
     is_behind = by_lane ? !is_planned(id) : is_behind || pass.before(behind.last, id);
     if (!is_behind) continue;
-    const Demand demand = pass.demand(id, need.nodes);
-    if (pass.idle() > 0 && pass.job(id).not_before <= pass.now() &&
-        free.fits(demand, need.walltime)) {
-      const Spread in = free.place(demand, need.walltime);
-      if (start(pass, id, need.nodes, Why::backfilled, in)) {
-        free.take(demand, in, believed_length(pass, id));
-        plan.took(demand, in);
-        continue;
+    if (need.nodes <= pass.idle() && pass.job(id).not_before <= pass.now()) {
+      const Demand demand = pass.demand(id, need.nodes);
+      if (free.fits(demand, need.walltime)) {
+        const Spread in = free.place(demand, need.walltime);
+        if (start(pass, id, need.nodes, Why::backfilled, in)) {
+          free.take(demand, in, believed_length(pass, id));
+          plan.took(demand, in);
+          continue;
+        }
       }
     }
-    if (instead(id, kNever)) return;
+    if (may_instead(need) && instead(id, kNever)) return;
   }
 }
 

@@ -174,9 +174,12 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
 /// O(Q / 64) per started job.
 void start_behind(Pass& pass, const Behind& behind, FreeCells& free);
 
+/// Of a job that needs so much, might something else be done? No only if it is none.
+using MayInstead = FunctionRef<bool(const Queue::Need&)>;
 /// All those behind, in order: starts those that fit into what the plan leaves, and tells the plan;
-/// `instead` for the others. O(Q).
-void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead);
+/// `instead` for the others, if it might be. O(Q), little for those that do neither.
+void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead,
+                  MayInstead may_instead);
 
 /// Those behind that fit, in order.
 FitSearch fits_behind(const Pass& pass, const Behind& behind);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -91,7 +92,8 @@ class Search {
 
 }  // namespace
 
-MateFinder::MateFinder(const Pass& pass, const Sharing& sharing, std::optional<MayLend> may_lend)
+MateFinder::MateFinder(const Pass& pass, const Sharing& sharing,
+                       std::optional<LatestEnd> latest_end)
     : pass_(pass), sharing_(sharing) {
   const Platform& machine = pass.platform();
   const bool has_classes = !machine.classes.empty();
@@ -145,23 +147,32 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing, std::optional<M
     std::ranges::sort(each, std::greater());
   }
   // The guests that are tried are those beside anybody who is malleable, mate or not.
-  if (may_lend) {
-    std::erase_if(mates_, [&](const Candidate& its) { return !(*may_lend)(its.job, its.end); });
+  if (latest_end) {
+    for (Candidate& its : mates_) its.latest = (*latest_end)(its.job);
+    std::erase_if(mates_, [](const Candidate& its) { return its.end > its.latest; });
   }
+}
+
+std::uint32_t MateFinder::given(std::uint32_t uses, std::uint32_t of, std::uint32_t most) const {
+  const auto may = std::min(static_cast<std::uint32_t>(sharing_.factor.floor_of(of)), most);
+  // Whole sockets, where one of them may be taken.
+  const std::uint32_t unit = sharing_.whole_sockets && may >= socket_ ? socket_ : 1;
+  return std::min(may / unit * unit, unit * ((uses + unit - 1) / unit));
 }
 
 Guest MateFinder::guest(JobId id, std::uint16_t efficiency, std::uint32_t of,
                         std::uint32_t most) const {
   const Job& job = pass_.job(id);
   const Queue::Need need = pass_.start_need(id);
-  Guest guest{
-      .job = id, .nodes = need.nodes, .length = need.walltime, .efficiency = efficiency, .of = of};
+  Guest guest{.job = id,
+              .bound = job.spec.bound,
+              .nodes = need.nodes,
+              .length = need.walltime,
+              .efficiency = efficiency,
+              .of = of};
   if (!sizes_while_running(job.spec.type)) return guest;
   const std::uint32_t uses = usable(job.spec);
-  const auto may = std::min(static_cast<std::uint32_t>(sharing_.factor.floor_of(of)), most);
-  // Whole sockets, where one of them may be taken.
-  const std::uint32_t unit = sharing_.whole_sockets && may >= socket_ ? socket_ : 1;
-  const std::uint32_t cores = std::min(may / unit * unit, unit * ((uses + unit - 1) / unit));
+  const std::uint32_t cores = given(uses, of, most);
   if (cores < job.spec.ranks || cores == 0 || cores >= of) return guest;
   guest.cores = cores;
   guest.shared = std::max(kTick, quotient(Wide{need.walltime.count()} * uses * kPerMille,
@@ -182,9 +193,8 @@ std::uint16_t MateFinder::efficiency_beside(Bound bound, const Candidate& candid
 }
 
 Wide MateFinder::speed(const Candidate& its, const Guest& guest) const {
-  const Bound bound = pass_.job(guest.job).spec.bound;
   return Wide{its.nodes} * std::min(its.has - guest.cores, its.cores) *
-         beside_all(its.bound, its.beside, pass_.contention().of(its.bound, bound));
+         beside_all(its.bound, its.beside, pass_.contention().of(its.bound, guest.bound));
 }
 
 Wide MateFinder::speed(const Candidate& its) const {
@@ -193,22 +203,35 @@ Wide MateFinder::speed(const Candidate& its) const {
 }
 
 MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
-  const auto [at, is_new] = hosts_.try_emplace(
-      {guest.cores, guest.of, pass_.job(guest.job).spec.bound, guest.efficiency});
+  const auto [at, is_new] =
+      hosts_.try_emplace({guest.cores, guest.of, guest.bound, guest.efficiency});
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
   std::map<Nodes, Duration> longest;
   for (const Candidate& its : mates_) {
     if (!suits(its, guest)) continue;
-    constexpr Wide kMost = Duration::max().count() / 4;
-    const Wide ticks =
-        sharing_.inside ? std::min(its.left * kPerMille / speed(its, guest), kMost) : kMost;
-    const Duration most{static_cast<std::int64_t>(ticks)};
     Duration& there = longest[its.nodes];
-    there = std::max(there, most);
+    there = std::max(there, this->longest(its, guest));
   }
   for (const auto& [nodes, most] : longest) hosts.by_nodes.push_back({nodes, most});
   return hosts;
+}
+
+Duration MateFinder::longest(const Candidate& its, const Guest& guest) const {
+  constexpr Wide kMost = Duration::max().count() / 4;
+  if (!sharing_.inside) return Duration{static_cast<std::int64_t>(kMost)};
+  const Wide shared = speed(its, guest), left = its.left * kPerMille;
+  Wide most = std::min(left / shared, kMost);
+  // As `mate` says when it ends, which is rounded.
+  const Wide whole = Wide{its.nodes} * its.cores * kPerMille;
+  const Wide alone = its.beside.empty() ? whole : speed(its);
+  if (its.latest != kNever && shared < alone) {
+    const Wide until = its.beside.empty()
+                           ? Wide{(its.latest - pass_.now()).count() + 1} * whole - left
+                           : Wide{(its.latest - its.end).count() + 1} * whole;
+    most = std::min(most, std::max<Wide>(until, 0) / (alone - shared));
+  }
+  return Duration{static_cast<std::int64_t>(most)};
 }
 
 Duration MateFinder::longest(const Hosts& hosts, Nodes least, Nodes most) const {
@@ -240,6 +263,48 @@ bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
   const auto [at, is_new] = its.known.try_emplace(guest.nodes);
   if (is_new) at->second = longest(its, least, guest.nodes);
   return at->second >= guest.shared;
+}
+
+std::vector<Guest> MateFinder::kinds() const {
+  std::vector<Guest> kinds;
+  const std::size_t bounds = pass_.contention().is_off() ? 1 : efficiencies_.size();
+  for (const std::uint32_t of : have_) {
+    std::set<std::uint32_t> cores;
+    for (const std::uint32_t most : most_) {
+      for (std::uint32_t uses = 1; uses <= whole_; ++uses) cores.insert(given(uses, of, most));
+    }
+    for (std::size_t bound = 0; bound < bounds; ++bound) {
+      for (const std::uint16_t efficiency : efficiencies_[bound]) {
+        for (const std::uint32_t its : cores) {
+          if (its == 0 || its >= of) continue;
+          kinds.push_back({.bound = static_cast<Bound>(bound),
+                           .cores = its,
+                           .efficiency = efficiency,
+                           .of = of});
+        }
+      }
+    }
+  }
+  return kinds;
+}
+
+bool MateFinder::may_have_mates(const Queue::Need& need, Nodes idle) {
+  if (mates_.empty()) return false;
+  if (!sharing_.inside) return true;
+  if (longest_.idle != idle) longest_ = {idle, {}};
+  std::vector<std::optional<Duration>>& known = longest_.by_nodes;
+  if (known.size() <= need.nodes) known.resize(std::size_t{need.nodes} + 1);
+  std::optional<Duration>& its = known[need.nodes];
+  if (!its) {
+    its = Duration{};
+    const Nodes least = need.nodes > idle ? need.nodes - idle : 1;
+    if (!kinds_) kinds_ = kinds();
+    for (const Guest& each : *kinds_) {
+      its = std::max(*its, longest(hosts(each), least, need.nodes));
+    }
+  }
+  // On shared nodes it takes no less.
+  return need.walltime <= *its;
 }
 
 std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
@@ -303,10 +368,10 @@ ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) 
 }
 
 const ChosenMates& MateFinder::choose_once(const Guest& guest, Nodes idle, Penalty penalty) {
-  const JobSpec& spec = pass_.job(guest.job).spec;
+  const LaneId lane = pass_.job(guest.job).spec.lane;
   const auto [at, is_new] =
-      chosen_.try_emplace({spec.lane, pass_.cells_of(guest.job), spec.bound, guest.nodes,
-                           guest.cores, guest.of, guest.efficiency, guest.shared, idle});
+      chosen_.try_emplace({lane, pass_.cells_of(guest.job), guest.bound, guest.nodes, guest.cores,
+                           guest.of, guest.efficiency, guest.shared, idle});
   if (is_new) at->second = choose(guest, idle, penalty);
   return at->second;
 }
@@ -392,7 +457,7 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
     Timeline plan = timeline_for(pass, how);
     return end_with_plan(plan);
   }
-  MateFinder finder(pass, sharing, guests.may_lend);
+  MateFinder finder(pass, sharing, guests.latest_end);
   if (finder.empty() && !moves) {
     start_and_backfill(pass, how);
     return false;
@@ -405,7 +470,10 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
   };
   const Behind behind = start_or_reserve(pass, plan, how, nullptr, start_inside);
   const bool looks_behind = !any && behind.anybody() && !how.is_slurms();
-  if (looks_behind) start_behind(pass, plan, behind, start_inside);
+  const auto may_start_inside = [&](const Queue::Need& need) {
+    return finder.may_have_mates(need, pass.idle());
+  };
+  if (looks_behind) start_behind(pass, plan, behind, start_inside, may_start_inside);
   return any || end_with_plan(plan);
 }
 

@@ -43,6 +43,7 @@ struct Sharing {
 /// A waiting job as a guest.
 struct Guest {
   JobId job = JobId::none;
+  Bound bound = Bound::mixed;  // what it loses by others
   Nodes nodes = 0;
   std::uint32_t cores = 0;  // that it gets of each node it shares; 0: it cannot share any
   Duration length{};        // on nodes of its own, as believed
@@ -92,9 +93,9 @@ struct Match {
   bool empty() const { return chosen.mates.empty(); }
 };
 
-/// Says of a running job that ends then without a guest whether it could be anybody's mate. Who is
-/// none so is none with a guest either, which makes it end later.
-using MayLend = FunctionRef<bool(JobId, Time end)>;
+/// When a running job may end at the latest with a guest: one that would end later is nobody's
+/// mate. `kNever`: that does not matter.
+using LatestEnd = FunctionRef<Time(JobId)>;
 
 /// The running jobs of a pass that could be mates: malleable, started before this instant, and
 /// alone on all of their nodes, or there before fewer guests than there may be. Nothing of it may
@@ -102,7 +103,7 @@ using MayLend = FunctionRef<bool(JobId, Time end)>;
 class MateFinder {
  public:
   MateFinder(const Pass& pass, const Sharing& sharing,
-             std::optional<MayLend> may_lend = std::nullopt);
+             std::optional<LatestEnd> latest_end = std::nullopt);
 
   bool empty() const { return mates_.empty(); }
   /// How much of its work per core a waiting job would do beside one or the other of them, per
@@ -121,6 +122,9 @@ class MateFinder {
   /// Could there be mates for it, with up to so many idle nodes besides? Says no only if there are
   /// none; costs next to nothing where there are none.
   bool may_have_mates(const Guest& guest, Nodes idle);
+  /// The same of any waiting job, of which only this is known. Costs next to nothing where it has
+  /// been asked of one of as many nodes.
+  bool may_have_mates(const Queue::Need& need, Nodes idle);
   /// Says what a candidate's penalty is; nothing: it is none.
   using Penalty = FunctionRef<std::optional<double>(const Mate&)>;
   /// Up to `Sharing::mates` of them, which have all but `idle` of the guest's nodes and whose
@@ -148,6 +152,7 @@ class MateFinder {
     std::vector<Bound> beside{};  // of its guests
     Work left = 0;                // core-microseconds, as believed
     Time end{};                   // without a guest
+    Time latest = kNever;         // with one
   };
   /// Of guests that take so many cores of a node and lose as much by their mates, and these by
   /// them: the longest one that mates of so many nodes could have, by ascending numbers of nodes.
@@ -161,6 +166,13 @@ class MateFinder {
   };
   Hosts& hosts(const Guest& guest);
   Duration longest(const Hosts& hosts, Nodes least, Nodes most) const;
+  /// The longest one that this candidate could have.
+  Duration longest(const Candidate& candidate, const Guest& guest) const;
+  /// So many cores of each node a job that uses so many would have as a guest beside mates that
+  /// have `of`, of no more than `most` of them.
+  std::uint32_t given(std::uint32_t uses, std::uint32_t of, std::uint32_t most) const;
+  /// All guests that there could be, but for their jobs, nodes and lengths.
+  std::vector<Guest> kinds() const;
   /// The speed of a candidate that has this guest besides those that it has, or with those alone,
   /// in thousandths of cores.
   Wide speed(const Candidate& candidate, const Guest& guest) const;
@@ -174,8 +186,7 @@ class MateFinder {
   /// said?
   bool suits(const Candidate& candidate, const Guest& guest) const {
     if (candidate.has < guest.of || candidate.has < guest.cores + candidate.ranks) return false;
-    const Bound its = pass_.job(guest.job).spec.bound;
-    return efficiency_beside(its, candidate) >= guest.efficiency;
+    return efficiency_beside(guest.bound, candidate) >= guest.efficiency;
   }
   std::optional<Mate> mate(const Candidate& candidate, const Guest& guest) const;
   /// How many cores of a node it can use.
@@ -199,6 +210,14 @@ class MateFinder {
   std::array<std::vector<std::uint16_t>, kBoundWords.size()> efficiencies_;
   // By the cores that a guest takes, of how many, what it is bound by, and its efficiency.
   std::map<std::tuple<std::uint32_t, std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
+  /// By numbers of nodes, with so many idle ones besides: the longest guest that could have mates,
+  /// or that this was not asked.
+  struct Longest {
+    Nodes idle = 0;
+    std::vector<std::optional<Duration>> by_nodes;
+  };
+  Longest longest_;
+  std::optional<std::vector<Guest>> kinds_;
   /// Guests with one such key are alike: who could be a mate of one could be one of the other.
   using Kind = std::tuple<LaneId, Cells, Bound, Nodes, std::uint32_t, std::uint32_t, std::uint16_t,
                           Duration, Nodes>;
@@ -232,7 +251,7 @@ using MoveOn = FunctionRef<bool(Timeline& plan)>;
 struct GuestStarts {
   StartInside start;
   std::optional<MoveOn> move_on{};
-  std::optional<MayLend> may_lend{};
+  std::optional<LatestEnd> latest_end{};  // that `Terms::penalty` leaves them
 };
 /// Goes through the queue in order: a job starts if it can now, else inside of others, else it is
 /// reserved as far as `how` says. Ends, and is true, as soon as a guest has started, or has moved

@@ -88,12 +88,18 @@ TEST(Mates, AreTheBestOfAllSets) {
     const auto idle = static_cast<Nodes>(draws.below(3));
     const auto mates = static_cast<std::uint32_t>(1 + draws.below(4));
     stage.pass([&](Pass& pass) {
-      MateFinder finder(pass, {.mates = mates});
+      // Some may not end later, or not much later, and some do not even do so without a guest.
+      const auto latest_end = [&](JobId id) {
+        constexpr std::array<std::int64_t, 4> kLater{-1, 20, 70, 0};
+        const std::int64_t later = kLater[(seed + index(id)) % kLater.size()];
+        return later == 0 ? kNever : pass.job(id).limit + whole_seconds(later);
+      };
+      MateFinder finder(pass, {.mates = mates}, latest_end);
       const Bound bound = pass.job(waits).spec.bound;
       // Few values, so that there are ties, and no penalty for some: these are none.
       const auto penalty = [&](const Mate& mate) -> std::optional<double> {
         const std::uint32_t its = index(mate.job) * 7 % 5;
-        if (its == 4) return std::nullopt;
+        if (its == 4 || mate.end > latest_end(mate.job)) return std::nullopt;
         return its + 1.5;
       };
       std::uint16_t last = kPerMille + 1;
@@ -129,6 +135,7 @@ TEST(Mates, AreTheBestOfAllSets) {
         ASSERT_EQ(chosen.mates.empty(), expected.empty()) << "seed " << seed;
         if (chosen.mates.empty()) continue;
         EXPECT_TRUE(finder.may_have_mates(guest, idle));
+        EXPECT_TRUE(finder.may_have_mates(pass.start_need(waits), idle));
         std::vector<JobId> its;
         double sum = 0;
         for (const Mate& mate : chosen.mates) {
