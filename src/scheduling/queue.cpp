@@ -360,14 +360,12 @@ class FirstSteps {
       : free_(&free),
         nodes_(free.nodes),
         power_(free.power),
-        are_all_(free.nodes.later().size() <= 1 && free.power.later().size() <= 1) {
-    if (free.power.empty()) power_.now = std::numeric_limits<std::int64_t>::max();
-  }
+        has_power_(!free.power.empty()),
+        are_all_(free.nodes.later().size() <= 1 && free.power.later().size() <= 1) {}
   /// As `FreeProfile::fits`.
   bool fit(const Demand& need, Duration length) const {
-    bool may = nodes_.have(need.nodes, length);
-    may &= power_.have(need.power_mw, length);  // without a branch: neither is likelier
-    return may && (are_all_ || free_->fits(need, length));
+    return nodes_.have(need.nodes, length) && (!has_power_ || power_.have(need.power_mw, length)) &&
+           (are_all_ || free_->fits(need, length));
   }
 
  private:
@@ -387,7 +385,7 @@ class FirstSteps {
 
   const FreeProfile* free_;
   Two nodes_, power_;
-  bool are_all_;
+  bool has_power_, are_all_;
 };
 
 }  // namespace
