@@ -227,6 +227,7 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
   LaneMemo& memo = pass.memo();
   memo.depth = options.reservation_depth;
   PlanDepth depth(pass, options.reservation_depth);
+  const bool slows = pass.frequency_steps() > 0;
   Cells passed = 0;  // somebody before waits for them
   JobId last = JobId::none;
   Spread in;
@@ -249,7 +250,7 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
       continue;
     }
     if (instead && (*instead)(id, at)) return {};
-    if (at > pass.now() && start_slower(pass, plan, id, why, later(at, length))) continue;
+    if (slows && at > pass.now() && start_slower(pass, plan, id, why, later(at, length))) continue;
     passed |= demand.cells;
     if (options.window > Duration{} && at > later(pass.now(), options.window)) continue;
     plan.reserve(at, later(at, length), demand, in);
@@ -504,6 +505,7 @@ void switch_nodes(Pass& pass) {
 }
 
 void raise_frequencies(Pass& pass) {
+  if (pass.platform().steps.empty()) return;
   for (const JobId id : pass.slowed_jobs()) {
     const std::int64_t spare_mw = pass.spare_power_mw(id);
     for (std::uint8_t step = 0; step < pass.job(id).step; ++step) {

@@ -350,22 +350,62 @@ JobId Queue::after(JobId id, const JobSpec* spec, const std::vector<bool>& open)
   });
 }
 
+namespace {
+
+/// What a profile says by its first two steps, which are all that most have, without a call: a
+/// search asks it for each block and row on its way.
+class FirstSteps {
+ public:
+  explicit FirstSteps(const FreeProfile& free)
+      : free_(&free),
+        nodes_(free.nodes),
+        power_(free.power),
+        has_power_(!free.power.empty()),
+        are_all_(free.nodes.later().size() <= 1 && free.power.later().size() <= 1) {}
+  /// As `FreeProfile::fits`.
+  bool fit(const Demand& need, Duration length) const {
+    return nodes_.have(need.nodes, length) && (!has_power_ || power_.have(need.power_mw, length)) &&
+           (are_all_ || free_->fits(need, length));
+  }
+
+ private:
+  struct Two {
+    std::int64_t now, then = 0;
+    Duration from = Duration::max();  // of `then`, which is no more than `now`
+
+    explicit Two(const FreeSteps& free) : now(free.now()) {
+      if (free.later().empty()) return;
+      then = std::min(now, free.later().front().amount);
+      from = free.later().front().from;
+    }
+    bool have(std::int64_t need, Duration length) const {
+      return need <= (length > from ? then : now);
+    }
+  };
+
+  const FreeProfile* free_;
+  Two nodes_, power_;
+  bool has_power_, are_all_;
+};
+
+}  // namespace
+
 JobId Queue::first_fit(ReachId reach, JobId id, const JobSpec* spec, const FreeProfile& free,
                        bool or_id) const {
+  const FirstSteps first(free);
   return with_lanes([&](const auto& lanes) {
     const auto* const found = lanes.find(reach);
     if (!found) return JobId::none;
     const auto& rows = *found;
     typename std::decay_t<decltype(rows)>::Place place;
     if (id != JobId::none) place = rows.lower_bound(key(lanes, id, *spec));
-    const auto most = free.nodes.now();
     for (; !rows.at_end(place); place = {place.slot + 1, 0}) {
       const auto& slot = rows.slots()[place.slot];
-      if (!free.fits(slot.summary.least(), slot.summary.walltime)) continue;
+      if (!first.fit(slot.summary.least(), slot.summary.walltime)) continue;
       const auto& block = rows.block(slot);
       for (std::uint32_t i = place.row; i < block.size(); ++i) {
         const Need& need = block.row(i);
-        if (need.nodes > most || !free.fits(need.least(), need.walltime)) continue;
+        if (!first.fit(need.least(), need.walltime)) continue;
         if (or_id || block.key(i).id() != id) return block.key(i).id();
       }
     }

@@ -232,6 +232,7 @@ class World {
         epochs_(workload.jobs.size(), 0),
         runs_(workload.adaptive.size()),
         idle_mw_(core_.state().power_mw()),
+        learns_contention_(settings.policy->wants.contention && workload.links.empty()),
         learned_(settings.rules.contention) {
     for (const Where& each : workload.where) {
       where_.push_back(std::make_shared<const Where>(each));
@@ -377,8 +378,11 @@ class World {
   Time rigid_end(JobId id) const;
   void change_frequency(JobId id);
   void note_speed(JobId id);
+  /// Has somebody come to shared nodes or left some, or may a pair be another one?
+  bool are_other_companies() const {
+    return companies_ != core_.state().companies || pairs_changed_;
+  }
   void follow_companies();
-  bool learns_contention() const { return settings_.policy->wants.contention && !transfers_; }
   void see_pairs();
   void tell_contention();
   void take_pace(JobId id, const Pace& its);
@@ -443,6 +447,12 @@ class World {
     double speed = 1;
   };
   std::map<JobId, Slow> rigid_slow_;  // rigid jobs that began at a lower frequency
+  /// Null of those that began at the full one. Most runs have no others.
+  const Slow* slowed(JobId id) const {
+    if (rigid_slow_.empty()) return nullptr;
+    const auto at = rigid_slow_.find(id);
+    return at != rigid_slow_.end() ? &at->second : nullptr;
+  }
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
   RuntimePrediction predictions_;
@@ -456,7 +466,8 @@ class World {
   bool fruitless_ = false;              // and its pass decided nothing, for as long as clocks go
   std::optional<Time> idles_since_{};   // the first pass of those that decided nothing
   std::uint64_t companies_ = 0;         // of the core: up to these paces are right
-  std::map<JobId, Beside> beside_;      // who is watched, if contention is learned,
+  bool learns_contention_;              // if the policy wants it, and no links are shared:
+  std::map<JobId, Beside> beside_;      //   who is watched,
   bool pairs_changed_ = false;          //   is he another one than he was,
   LearnedContention learned_;           //   and what was seen
   std::optional<Transfers> transfers_;  // where jobs share links,
@@ -619,8 +630,8 @@ void World::look_ahead() {
 }
 
 void World::close() {
-  follow_companies();
-  if (learns_contention()) tell_contention();
+  if (are_other_companies()) follow_companies();
+  if (learns_contention_) tell_contention();
   const auto decisions = core_.close(now_, *policy_);
   if (!timer_alone_ || !decisions.empty()) {
     idles_since_.reset();
@@ -632,7 +643,7 @@ void World::close() {
     for (Observer* observer : observers_) observer->on_decision(now_, decision, core_);
     carry_out(decision);
   }
-  follow_companies();
+  if (are_other_companies()) follow_companies();
   // Those that asked before an iteration go on, unless they are resized first.
   for (const auto& [id, epoch] : asked_) {
     if (epoch == epochs_[index(id)]) plan(id);
@@ -953,22 +964,23 @@ void World::begin(JobId id) {
     return;
   }
   const Time end = later(now_, rigid_runtime(id));
-  rigid_slow_.erase(id);
+  if (slowed(id)) rigid_slow_.erase(id);
   if (core_.job(id).step > 0) rigid_slow_[id] = {end, core_.state().speed(core_.job(id))};
   plan_rigid(id, end);
 }
 
 Time World::rigid_end(JobId id) const {
-  const auto slow = rigid_slow_.find(id);
-  return slow != rigid_slow_.end() ? slow->second.end
-                                   : later(core_.job(id).started, rigid_runtime(id));
+  const Slow* const slow = slowed(id);
+  return slow ? slow->end : later(core_.job(id).started, rigid_runtime(id));
 }
 
 void World::plan_rigid(JobId id, Time end) {
   // Limit and end of one that was slowed are rounded each by itself, at each change.
-  const Duration grace =
-      rigid_slow_.contains(id) ? kTick * std::int64_t{kMostSteps + 1} : Duration{};
-  const Time at = settings_.kill_overrun ? std::min(end, later(kill_time(id), grace)) : end;
+  const auto kill_then = [&] {
+    const Time kill = kill_time(id);
+    return slowed(id) ? later(kill, kTick * std::int64_t{kMostSteps + 1}) : kill;
+  };
+  const Time at = settings_.kill_overrun ? std::min(end, kill_then()) : end;
   schedule(at, Kind::end, id, epochs_[index(id)]);
   watch_prediction(id);
 }
@@ -1170,7 +1182,7 @@ void World::follow_companies() {
       if (job.doing != Doing::starting) take_pace(id, its);
     }
   }
-  if ((is_other || pairs_changed_) && learns_contention()) see_pairs();
+  if ((is_other || pairs_changed_) && learns_contention_) see_pairs();
   pairs_changed_ = false;
 }
 
@@ -1569,11 +1581,10 @@ void World::answer_stop(JobId id, Answer answer) {
   } else {
     const Job& job = core_.job(id);
     const double per_second = 1 / core_.state().speed(job);
-    const auto slow = rigid_slow_.find(id);
+    const Slow* const slow = slowed(id);
     rigid_left_[id] =
-        slow != rigid_slow_.end()
-            ? at_speed(slow->second.end - now_, per_second)
-            : std::max(runtime_left(id) - at_speed(now_ - job.started, per_second), Duration{});
+        slow ? at_speed(slow->end - now_, per_second)
+             : std::max(runtime_left(id) - at_speed(now_ - job.started, per_second), Duration{});
   }
   ++epochs_[index(id)];
   for (Observer* observer : observers_) observer->on_suspended(now_, id, truth(id), core_);
