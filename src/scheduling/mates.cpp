@@ -207,13 +207,17 @@ MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
       hosts_.try_emplace({guest.cores, guest.of, guest.bound, guest.efficiency});
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
-  std::map<Nodes, Duration> longest;
   for (const Candidate& its : mates_) {
-    if (!suits(its, guest)) continue;
-    Duration& there = longest[its.nodes];
-    there = std::max(there, this->longest(its, guest));
+    if (suits(its, guest)) hosts.all.push_back({&its, longest(its, guest)});
   }
-  for (const auto& [nodes, most] : longest) hosts.by_nodes.push_back({nodes, most});
+  std::ranges::stable_sort(hosts.all, {}, [](const Hosts::Host& each) { return each.its->nodes; });
+  for (const auto& [its, most] : hosts.all) {
+    if (hosts.by_nodes.empty() || hosts.by_nodes.back().nodes < its->nodes) {
+      hosts.by_nodes.push_back({its->nodes, Duration{}});
+    }
+    Duration& there = hosts.by_nodes.back().shared;
+    there = std::max(there, most);
+  }
   return hosts;
 }
 
@@ -308,7 +312,6 @@ bool MateFinder::may_have_mates(const Queue::Need& need, Nodes idle) {
 }
 
 std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
-  if (its.nodes > guest.nodes || !suits(its, guest)) return std::nullopt;
   const Wide shared = speed(its, guest);
   const Wide rest = its.left * kPerMille - shared * guest.shared.count();
   if ((rest < 0 && sharing_.inside) || !fits(its, guest)) return std::nullopt;
@@ -344,10 +347,12 @@ bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
   return is_enough;
 }
 
-ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) const {
+ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) {
   std::vector<Mate> candidates;
-  for (const Candidate& each : mates_) {
-    std::optional<Mate> its = mate(each, guest);
+  for (const auto& [each, most] : hosts(guest).all) {
+    if (each->nodes > guest.nodes) break;
+    if (most < guest.shared) continue;
+    std::optional<Mate> its = mate(*each, guest);
     if (!its) continue;
     const std::optional<double> value = penalty(*its);
     if (!value) continue;

@@ -130,7 +130,7 @@ class MateFinder {
   /// Up to `Sharing::mates` of them, which have all but `idle` of the guest's nodes and whose
   /// penalties have the least sum; ties: fewer, then those of less penalty, that end later, that
   /// came first. Nobody if there are none.
-  ChosenMates choose(const Guest& guest, Nodes idle, Penalty penalty) const;
+  ChosenMates choose(const Guest& guest, Nodes idle, Penalty penalty);
   /// The same, looked for once for all guests that are alike: where a penalty hangs on nothing of
   /// the guest but its nodes, its cores and its time, nor on the plan.
   const ChosenMates& choose_once(const Guest& guest, Nodes idle, Penalty penalty);
@@ -155,12 +155,18 @@ class MateFinder {
     Time latest = kNever;         // with one
   };
   /// Of guests that take so many cores of a node and lose as much by their mates, and these by
-  /// them: the longest one that mates of so many nodes could have, by ascending numbers of nodes.
+  /// them: who could have one, and the longest one that mates of so many nodes could have, by
+  /// ascending numbers of nodes.
   struct Hosts {
+    struct Host {
+      const Candidate* its;
+      Duration longest{};  // guest of it
+    };
     struct Longest {
       Nodes nodes = 0;
       Duration shared{};
     };
+    std::vector<Host> all;
     std::vector<Longest> by_nodes;
     std::map<Nodes, Duration> known;  // with no idle nodes: what was asked before
   };

@@ -60,8 +60,8 @@ Duration quotient(std::int64_t dividend, std::int64_t divisor) {
 }
 
 TEST(Mates, AreTheBestOfAllSets) {
-  int found = 0, several = 0, of_some = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  int found = 0, several = 0, of_some = 0, passed_by = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Draws draws(seed, Stream::test, 3);
     Stage::Setup setup;
     setup.platform = {.nodes = 40, .cores_per_node = 8, .sockets_per_node = 2};
@@ -102,6 +102,7 @@ TEST(Mates, AreTheBestOfAllSets) {
         if (its == 4 || mate.end > latest_end(mate.job)) return std::nullopt;
         return its + 1.5;
       };
+      passed_by += !finder.may_have_mates(pass.start_need(waits), idle);
       std::uint16_t last = kPerMille + 1;
       for (const std::uint16_t efficiency : finder.efficiencies(waits)) {
         ASSERT_LT(efficiency, last);
@@ -163,6 +164,7 @@ TEST(Mates, AreTheBestOfAllSets) {
   EXPECT_GT(found, 80);
   EXPECT_GT(several, 30);
   EXPECT_GT(of_some, 20);
+  EXPECT_GT(passed_by, 20);
 }
 
 // What the finder believes of a guest and of its mates is what the core believes when it has
