@@ -759,6 +759,7 @@ bool Pass::start_slowed(JobId id, Nodes n, Reason reason, const Sources& sources
   const bool alone = sources.cuts.empty() && !sources.incoming && !sources.on;
   if (!alone || sources.step > frequency_steps() || !can_start_with(id, exactly(n))) return false;
   const Job& its = job(id);
+  if (state_.largest_start(its, n) != n) return false;
   const Slowed slow = slowed(id, n, sources.step);
   const Time end = later(now(), slow.length);
   if (n > idle(its, end, sources.in)) return false;
@@ -1395,8 +1396,8 @@ std::int64_t Pass::spare_power_mw(JobId id) const {
 bool Pass::raise_frequency(JobId id, std::uint8_t step, Reason reason) {
   if (!state_.rules.slow_for_power || !knows(id)) return false;
   const Job& its = job(id);
-  if (its.status != Status::running || its.doing != Doing::nothing || step >= its.step)
-    return false;
+  const bool is_free = its.doing == Doing::nothing && its.claim == ClaimId::none;
+  if (its.status != Status::running || !is_free || step >= its.step) return false;
   const std::int64_t free_mw =
       state_.budget_mw == State::kNoBudget
           ? State::kNoBudget

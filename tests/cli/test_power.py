@@ -259,9 +259,33 @@ def test_what_is_no_lower_frequency_is_refused(ductile, tmp_path):
     assert (f"{tmp_path}/platform.toml:13: speed: is no lower than that of the step before"
             in ductile.run(*call, "--slow-for-power").stderr)
     call = [*write(tmp_path, [line(1, 0, 100, 2)], STEPS), "--power-cap", 1000, "--slow-for-power"]
-    assert ("--slow-for-power: mebf may start no job at a lower frequency; use fcfs, easy, conservative, backfill"
-            in ductile.run(*call, "--policy", "mebf").stderr)
-    assert "--slow-for-power: what jobs take" in ductile.run(*call, "--estimates", "predicted").stderr
+    for policy in ("power_ahead", "power_aware", "portfolio:of=easy|power_ahead"):
+        assert (f"--slow-for-power: {policy} keeps the corridor by sizes, and starts no job at a lower frequency; use another --policy"
+                in ductile.run(*call, "--policy", policy).stderr)
+    assert ("--slow-for-power: with fixed limits it is not known what of its walltime a job had"
+            in ductile.run(*call, "--estimates", "predicted", "--limit", "fixed").stderr)
+
+
+SLOWING = ["fcfs", "easy", "conservative", "slurm", "elastic", "mebf", "dbes", "equipartition", "equigrow", "esf", "edf", "ldf", "tide",
+           "fpsma", "perf_aware", "perf_gain", "wagomu", "keeppref", "elastisim", "sd", "oversubscribe", "lend", "portfolio:of=easy|mebf"]
+
+
+@pytest.mark.parametrize("policy", SLOWING)
+def test_a_cap_slows_jobs_under_policies_that_resize_as_well(ductile, tmp_path, policy):
+    # 600 W for jobs: job 1 has 400. Two nodes of job 2 need 100 at the second step.
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)], STEPS)
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power", "--overrun", "kill", "--policy", policy)
+    assert when == {1: "0", 2: "0"} and power == [900 * 100 + 800 * 50, 900, 1000, 0]
+
+
+def test_who_was_slowed_predicts_what_it_would_have_taken_at_the_full_frequency(ductile, tmp_path):
+    # Jobs 2 and 4 take 200 s each at half of the speed, and would have taken 100. So job 5 is believed to end 100 s after its start.
+    lines = [line(1, 0, 200, 2), line(2, 0, 100, 2, time=200), line(3, 300, 200, 2), line(4, 300, 100, 2, time=200), line(5, 600, 100, 2, time=300)]
+    call = write(tmp_path, [each.replace(" 1 1 1 -1", f" 1 {1 if number in (1, 3) else 2} 1 -1") for number, each in enumerate(lines, 1)], STEPS)
+    when, _ = simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power", "--estimates", "predicted", "--overrun", "kill")
+    assert when == {1: "0", 2: "0", 3: "300", 4: "300", 5: "600"}
+    [limit] = [row["limit"] for row in rows_of(tmp_path / "out/decisions.csv") if (row["decision"], row["job"]) == ("start", "5")]
+    assert limit == "700"
 
 
 def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):
