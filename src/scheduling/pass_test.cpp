@@ -741,37 +741,38 @@ TEST(Frequency, AStartAtALowerOneIsAsAnyOther) {
 }
 
 TEST(Frequency, IsRaisedByWhatIsFree) {
-  Stage stage = slowing_stage(199);
-  const JobId id = run_slowed(stage, rigid(2, 100));
-  stage.at(50);
-  EXPECT_FALSE(raises(stage, id));
-  stage.tell(event::CorridorChanged{0, 1000});
-  EXPECT_TRUE(raises(stage, id));
-  EXPECT_EQ(stage.state().free_power_mw(), 0);
-  // A quarter of it is done.
-  EXPECT_EQ(stage.job(id).limit, at_s(125) + kTick / 2);
-  EXPECT_FALSE(raises(stage, id));
+  for (const JobSpec& spec : {rigid(2, 100), malleable({1, 8}, 2)}) {
+    Stage stage = slowing_stage(199);
+    const JobId id = run_slowed(stage, spec);
+    stage.at(50);
+    EXPECT_FALSE(raises(stage, id));
+    stage.tell(event::CorridorChanged{0, 1000});
+    EXPECT_TRUE(raises(stage, id));
+    EXPECT_EQ(stage.state().free_power_mw(), 0);
+    EXPECT_EQ(stage.job(id).limit, at_s(125));  // a quarter of it is done
+    EXPECT_FALSE(raises(stage, id));
+  }
 }
 
 TEST(Frequency, IsNotRaisedWhileAnythingElseIsUnderWay) {
-  Stage stage = slowing_stage(250);
-  const JobId other = stage.run(malleable({1, 8}, 2));
+  Stage stage = slowing_stage(650);
+  const JobId other = stage.run(malleable({1, 8}, 6));
   const JobId id = run_slowed(stage, malleable({1, 8}, 2));
   stage.at(10);
   // It is to grow when the other has given a node, and power.
-  const Cut cuts[] = {{other, 1}};
+  const Cut cuts[] = {{other, 5}};
   stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, exactly(3), kReason, {cuts})); });
-  ASSERT_NE(stage.job(id).claim, ClaimId::none);
   stage.tell(event::CorridorChanged{0, 1600});
   EXPECT_FALSE(raises(stage, id));
+  ASSERT_NE(stage.job(id).claim, ClaimId::none);
   ASSERT_TRUE(stage.resized(other));
   stage.close();
   ASSERT_EQ(stage.job(id).doing, Doing::resizing);
   EXPECT_FALSE(raises(stage, id));
   ASSERT_TRUE(stage.resized(id));
-  EXPECT_EQ(stage.state().free_power_mw(), 1000 * (800 - 100 - 3 * 25));
+  EXPECT_EQ(stage.state().free_power_mw(), 1000 * (800 - 500 - 3 * 25));
   EXPECT_TRUE(raises(stage, id));
-  EXPECT_EQ(stage.state().free_power_mw(), 1000 * (800 - 100 - 3 * 100));
+  EXPECT_EQ(stage.state().free_power_mw(), 0);
 
   Stage slow = slowing_stage(100, false);
   const JobId starts = run_slowed(slow, rigid(2, 10));
