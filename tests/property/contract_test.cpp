@@ -20,7 +20,9 @@ namespace {
 void run_seeds(const Runs& runs) {
   HostileWorld::Figures sum;
   const std::uint64_t count = for_seeds(runs, [&](std::uint64_t seed) {
-    HostileWorld world(random_settings(seed));
+    HostileSettings settings = random_settings(seed);
+    settings.has_budget = settings.rules.slow_for_power;
+    HostileWorld world(settings);
     try {
       world.live();
     } catch (const std::exception& error) {

@@ -106,7 +106,6 @@ HostileSettings sharing_settings(std::uint64_t seed) {
   settings.rules.share = draws.chance(0.5) ? ShareModel::worst : ShareModel::ideal;
   settings.capabilities.instant_cores = draws.chance(0.5);
   settings.cells = draws.chance(0.4);
-  settings.has_budget = false;  // who shares nodes is not cut then
   settings.rules.contention = random_contention(draws);
   return settings;
 }
@@ -141,7 +140,6 @@ HostileSettings random_settings(std::uint64_t seed) {
     rules.slow_for_power = true;
     settings.platform.steps = {{0.8, 0.6}, {0.5, 0.25}};
     if (frequencies.chance(0.3)) settings.platform.steps.push_back({0.1, 0});
-    settings.has_budget = frequencies.chance(0.8);
   }
 
   settings.jobs = static_cast<std::uint32_t>(8 + draws.below(25));
