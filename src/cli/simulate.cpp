@@ -992,17 +992,22 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
       throw InputError({.field = field}, "there is no cap for which jobs could be slowed",
                        "give --power-cap");
     }
-    if (options.transform.estimates.kind == EstimateSettings::Kind::predicted) {
-      throw InputError({.field = field}, "what jobs take at lower frequencies predicts nothing",
-                       "leave --estimates predicted away");
-    }
-    constexpr std::array<std::string_view, 4> kSlow{"fcfs", "easy", "conservative", "backfill"};
-    for (const auto& policy : matrix.policies) {
-      const std::string_view settings = policy->traits.settings;
-      if (std::ranges::find(kSlow, settings.substr(0, settings.find(':'))) != kSlow.end()) continue;
+    const bool is_fixed = options.settings.rules.limit == Rules::Limit::fixed;
+    if (is_fixed && options.transform.estimates.kind == EstimateSettings::Kind::predicted) {
       throw InputError({.field = field},
-                       std::string(settings) + " may start no job at a lower frequency",
-                       "use " + listed(kSlow));
+                       "with fixed limits it is not known what of its walltime a job had",
+                       "leave --limit fixed away, or --estimates predicted");
+    }
+    for (const auto& policy : matrix.policies) {
+      const std::string& settings = policy->traits.settings;
+      const char* const why = policy->wants.corridor ? "keeps the corridor by sizes"
+                              : registry.find_outside(settings) != nullptr
+                                  ? "decides outside how jobs start"
+                                  : nullptr;
+      if (why == nullptr) continue;
+      throw InputError({.field = field},
+                       fmt::format("{} {}, and starts no job at a lower frequency", settings, why),
+                       "use another --policy");
     }
   }
 

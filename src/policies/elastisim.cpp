@@ -36,10 +36,11 @@ class ElastiSim final : public Policy {
           sizes_at_start(spec.type) ? std::max(least, pass.sizes(id).at_most(most)) : least;
       const auto in = place_idle(pass, cells, n);
       const Sources sources{.in = in && !in->empty() ? &*in : nullptr};
-      if (!in || !lanes.has_power(pass, id) ||
-          !pass.start(id, {least, n}, {Why::in_order}, sources)) {
-        lanes.waits(pass, id);
+      if (in && lanes.has_power(pass, id) && pass.start(id, {least, n}, {Why::in_order}, sources)) {
+        continue;
       }
+      if (in && !lanes.lacks_power() && start_slower(pass, id, cells)) continue;
+      lanes.waits(pass, id);
     }
   }
   static Nodes idle_in(const Pass& pass, Cells cells) {

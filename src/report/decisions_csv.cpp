@@ -11,8 +11,13 @@
 namespace ductile {
 
 DecisionsCsv::DecisionsCsv(const std::filesystem::path& path, const Workload& workload)
-    : file_(path), workload_(workload) {
-  file_.text() += "time,id,decision,job,size_before,size,nodes,reason,for_job,limit\n";
+    : file_(path), workload_(workload) {}
+
+void DecisionsCsv::on_begin(const Core& core) {
+  file_.text() += "time,id,decision,job,size_before,size,nodes,reason,for_job,limit";
+  has_steps_ = core.state().rules.slow_for_power;
+  if (has_steps_) file_.text() += ",frequency_step";
+  file_.text() += '\n';
 }
 
 void DecisionsCsv::on_decision(Time now, const Decision& decision, const Core& core) {
@@ -38,6 +43,12 @@ void DecisionsCsv::on_decision(Time now, const Decision& decision, const Core& c
   const bool limited =
       decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::set_limit;
   if (limited && decision.limit < kNever) append_seconds(text, decision.limit);
+  if (has_steps_) {
+    text += ',';
+    const bool says_step =
+        decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::frequency;
+    if (says_step) fmt::format_to(out, "{}", decision.step);
+  }
   text += '\n';
   file_.appended();
 }

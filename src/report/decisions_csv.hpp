@@ -13,6 +13,7 @@ class DecisionsCsv final : public Observer {
  public:
   DecisionsCsv(const std::filesystem::path& path, const Workload& workload);
 
+  void on_begin(const Core& core) override;
   void on_decision(Time now, const Decision& decision, const Core& core) override;
 
   void commit() { file_.commit(); }
@@ -20,6 +21,7 @@ class DecisionsCsv final : public Observer {
  private:
   OutputFile file_;
   const Workload& workload_;
+  bool has_steps_ = false;  // of frequency, to be told
 };
 
 }  // namespace ductile

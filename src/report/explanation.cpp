@@ -498,8 +498,8 @@ void Explainer::tell_decision(Time now, const Decision& decision,
       if (decision.step == 0) {
         words.put("the full frequency again");
       } else {
-        words.say("a higher frequency, {:g} times as fast as at the full one",
-                  platform_.steps.at(decision.step - 1U).speed);
+        words.say("a higher frequency (step {}), {:g} times as fast as at the full one",
+                  decision.step, platform_.steps.at(decision.step - 1U).speed);
       }
       words.put(": there is power for it");
       add(now, "frequency", words, word(decision.reason.why));
@@ -552,7 +552,8 @@ void Explainer::explain_start(Time now, const Decision& decision, const Circumst
   }
   if (decision.step > 0) {
     const FrequencyStep& its = platform_.steps.at(decision.step - 1U);
-    words.say("; at a lower frequency, {:g} times as fast, so that it lacks no power", its.speed);
+    words.say("; at a lower frequency (step {}), {:g} times as fast, so that it lacks no power",
+              decision.step, its.speed);
   }
   if (waited > Duration{}) words.say("; it had waited {}", duration_text(waited));
   add(now, "start", words, word(decision.reason.why));

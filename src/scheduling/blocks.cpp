@@ -22,15 +22,6 @@ JobId last_of(const Pass& pass, std::uint32_t jobs) {
   return last;
 }
 
-// The first one that waits, in these cells.
-bool start_first_slower(Pass& pass, JobId id, Cells among) {
-  if (pass.frequency_steps() == 0) return false;
-  Timeline plan = timeline_for(pass, {});
-  const Queue::Need need = pass.start_need(id);
-  const Time at = plan.earliest(pass.demand(id, need.nodes), need.walltime, pass.now());
-  return start_slower(pass, plan, id, Why::in_order, later(at, need.walltime), among);
-}
-
 void start_in_order_by_cells(Pass& pass, InOrder options) {
   LanesInTurn lanes(pass);
   const JobId last = last_of(pass, options.jobs);
@@ -45,7 +36,7 @@ void start_in_order_by_cells(Pass& pass, InOrder options) {
     const auto in = place_idle(pass, free, need);
     const bool may = in && lanes.has_power(pass, id) && (!options.may || options.may(id));
     if (may && start(pass, id, need, Why::in_order, *in)) continue;
-    if (in && !options.may && !lanes.lacks_power() && start_first_slower(pass, id, free)) continue;
+    if (in && !options.may && !lanes.lacks_power() && start_slower(pass, id, free)) continue;
     lanes.waits(pass, id);
   }
 }
@@ -96,7 +87,7 @@ void start_in_order(Pass& pass, InOrder options) {
     const Nodes need = pass.first_need().nodes;
     if (need > pass.idle() || (options.may && !options.may(id))) return;
     if (start(pass, id, need, Why::in_order, {})) continue;
-    if (options.may || !start_first_slower(pass, id, kEveryCell)) return;
+    if (options.may || !start_slower(pass, id)) return;
   }
 }
 
@@ -131,6 +122,14 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
     }
   }
   return plan;
+}
+
+bool start_slower(Pass& pass, JobId id, Cells among) {
+  if (pass.frequency_steps() == 0) return false;
+  Timeline plan = timeline_for(pass, {});
+  const Queue::Need need = pass.start_need(id);
+  const Time at = plan.earliest(pass.demand(id, need.nodes), need.walltime, pass.now());
+  return start_slower(pass, plan, id, Why::in_order, later(at, need.walltime), among);
 }
 
 bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done, Cells among) {

@@ -84,6 +84,8 @@ struct Backfill {
 /// at full frequency. It takes nodes of these cells. Only where the rules slow jobs for power.
 bool start_slower(Pass& pass, Timeline& plan, JobId id, Why why, Time done,
                   Cells among = kEveryCell);
+/// The same of one whose turn it is: nobody before it waits for these cells, or for power.
+bool start_slower(Pass& pass, JobId id, Cells among = kEveryCell);
 
 /// What is believed to be free from now on, to plan on.
 Timeline timeline_for(const Pass& pass, Backfill options);
@@ -293,18 +295,22 @@ struct Heads {
 
 /// Calls `start(id)`, which says whether it did, for waiting jobs in order: until one does not, or
 /// with several lanes, for all that share no cell with one before them that did not, and need no
-/// power that it lacks.
+/// power that it lacks. Who lacks some may start at a lower frequency, if he cannot otherwise.
 template <class Start>
 void start_in_turn(Pass& pass, Start start) {
   if (pass.in_one_lane()) {
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-      if (!start(id)) return;
+      if (!start(id) && !start_slower(pass, id)) return;
     }
     return;
   }
   LanesInTurn lanes(pass);
   for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
-    if (lanes.is_free(pass.cells_now(id)) && lanes.has_power(pass, id) && start(id)) continue;
+    const Cells cells = pass.cells_now(id);
+    if (lanes.is_free(cells)) {
+      if (lanes.has_power(pass, id) && start(id)) continue;
+      if (!lanes.lacks_power() && start_slower(pass, id, cells)) continue;
+    }
     lanes.waits(pass, id);
   }
 }

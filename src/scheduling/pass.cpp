@@ -36,6 +36,8 @@ struct Pass::Supply {
   std::int64_t free_mw = 0;
   std::vector<Plan::Promise> others;  // who could give how much
   std::size_t cuts = 0;               // so many of them are cut for this
+  // So many of the first have given all their nodes, and all their power.
+  std::size_t gave_nodes = 0, gave_mw = 0;
 };
 
 // One job of several that get nodes together.
@@ -547,12 +549,13 @@ std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
   if (!state_.cells.is_one()) from.idle_nodes = state_.idle.nodes();
   from.idle = from.nodes;
   from.free_mw = from.power_mw;
-  const auto is_named = [&](JobId victim) {
-    return std::ranges::find(spared, victim) != spared.end() ||
-           std::ranges::find(from.others, victim, &Plan::Promise::victim) != from.others.end();
-  };
+  // Nobody is named twice.
+  std::vector<JobId> named(spared.begin(), spared.end());
+  for (const Cut& cut : sources.cuts) named.push_back(cut.victim);
+  std::ranges::sort(named);
+  if (std::ranges::adjacent_find(named) != named.end()) return std::nullopt;
   for (const Cut& cut : sources.cuts) {
-    if (is_named(cut.victim) || !can_cut(cut)) return std::nullopt;
+    if (!can_cut(cut)) return std::nullopt;
     from.others.push_back({cut.victim, 0, gives_mw(cut, spared[0])});
     Plan::Promise& gives = from.others.back();
     if (state_.cells.is_one()) {
@@ -567,7 +570,7 @@ std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
     for (const Unanswered& open : state_.unanswered) {
       const JobId victim = open.decision.job;
       const bool gives = open.releases > open.pledged || open.releases_mw > open.pledged_mw;
-      if (!gives || is_named(victim)) continue;
+      if (!gives || std::ranges::binary_search(named, victim)) continue;
       from.others.push_back(
           {victim, open.releases - open.pledged, open.releases_mw - open.pledged_mw});
       if (!state_.cells.is_one()) from.others.back().nodes = state_.unpromised(open);
@@ -610,7 +613,19 @@ void Pass::draw(Supply& from, JobId id, Cells where, Nodes n, bool waits_for_cut
   from.free_mw -= from_free_mw;
   Nodes missing = n - from_idle;
   missing_mw -= from_free_mw;
-  for (std::size_t i = 0; i < from.others.size(); ++i) {
+  // Those before have given all of it.
+  while (from.gave_nodes < from.others.size() && from.others[from.gave_nodes].count == 0) {
+    ++from.gave_nodes;
+  }
+  while (from.gave_mw < from.others.size() && from.others[from.gave_mw].power_mw == 0) {
+    ++from.gave_mw;
+  }
+  std::size_t first = from.others.size();
+  if (missing > 0) first = from.gave_nodes;
+  if (missing_mw > 0) first = std::min(first, from.gave_mw);
+  if (waits_for_cuts) first = 0;
+  for (std::size_t i = first; i < from.others.size(); ++i) {
+    if (missing == 0 && missing_mw == 0 && !(waits_for_cuts && i < from.cuts)) break;
     Plan::Promise& other = from.others[i];
     Plan::Promise its{other.victim, std::min(other.count, missing),
                       std::min(other.power_mw, missing_mw)};
@@ -759,6 +774,7 @@ bool Pass::start_slowed(JobId id, Nodes n, Reason reason, const Sources& sources
   const bool alone = sources.cuts.empty() && !sources.incoming && !sources.on;
   if (!alone || sources.step > frequency_steps() || !can_start_with(id, exactly(n))) return false;
   const Job& its = job(id);
+  if (state_.largest_start(its, n) != n) return false;
   const Slowed slow = slowed(id, n, sources.step);
   const Time end = later(now(), slow.length);
   if (n > idle(its, end, sources.in)) return false;
@@ -1075,13 +1091,15 @@ bool Pass::share(Supply from, std::span<Member> group) const {
     draw(from, each.job, each.where, more, false, each.plan, each.in);
   }
   // Who is cut and owes nothing is waited for as well.
+  std::vector<JobId> owing;
+  for (const Member& each : group) {
+    for (const Plan::Promise& promise : each.plan.promises) owing.push_back(promise.victim);
+  }
+  std::ranges::sort(owing);
   for (std::size_t i = 0; i < from.cuts; ++i) {
     const JobId victim = from.others[i].victim;
-    const bool owes = std::ranges::any_of(group, [&](const Member& each) {
-      return std::ranges::find(each.plan.promises, victim, &Plan::Promise::victim) !=
-             each.plan.promises.end();
-    });
-    if (!owes) group[0].plan.promises.push_back({victim, 0, 0});
+    if (std::ranges::binary_search(owing, victim)) continue;
+    group[0].plan.promises.push_back({victim, 0, 0});
   }
   return true;
 }
@@ -1240,12 +1258,12 @@ bool Pass::carry_out(std::span<const Cut> cuts, std::span<const Gain> gains, Rea
   std::vector<JobId> jobs;
   for (const Gain& gain : gains) {
     std::optional<Member> each = member(gain);
-    if (!each || std::ranges::find(jobs, each->job) != jobs.end()) return false;
+    if (!each) return false;
     jobs.push_back(each->job);
     group.push_back(std::move(*each));
   }
   if (group.empty()) return false;
-  std::optional<Supply> from = supply(jobs, sources);
+  std::optional<Supply> from = supply(jobs, sources);  // nothing if a job is there twice
   if (!from || !share(std::move(*from), group)) return false;
 
   const bool waits =
@@ -1395,8 +1413,8 @@ std::int64_t Pass::spare_power_mw(JobId id) const {
 bool Pass::raise_frequency(JobId id, std::uint8_t step, Reason reason) {
   if (!state_.rules.slow_for_power || !knows(id)) return false;
   const Job& its = job(id);
-  if (its.status != Status::running || its.doing != Doing::nothing || step >= its.step)
-    return false;
+  const bool is_free = its.doing == Doing::nothing && its.claim == ClaimId::none;
+  if (its.status != Status::running || !is_free || step >= its.step) return false;
   const std::int64_t free_mw =
       state_.budget_mw == State::kNoBudget
           ? State::kNoBudget

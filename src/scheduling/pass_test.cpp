@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "scheduling/blocks.hpp"
 #include "scheduling/policy.hpp"
 #include "support/fingerprint.hpp"
 #include "support/scripted.hpp"
@@ -687,6 +688,164 @@ TEST(Reject, NotOneWithAClaim) {
     EXPECT_TRUE(p.start(id, exactly(3), kReason, {cuts}));
     EXPECT_FALSE(p.reject(id, {Why::outside}));
   });
+}
+
+// --- Steps of frequency
+// --------------------------------------------------------------------
+
+/// Eight nodes that draw 100 W idle and 200 W busy, 125 W at half of the speed, and so much for
+/// jobs.
+Stage slowing_stage(double for_jobs_w, bool instant = true) {
+  Stage::Setup setup;
+  setup.platform.idle_w = 100;
+  setup.platform.busy_w = 200;
+  setup.platform.steps = {{0.5, 0.25}};
+  setup.can.instant_start = instant;
+  setup.rules.slow_for_power = true;
+  Stage stage(setup);
+  stage.tell(event::CorridorChanged{0, 800 + for_jobs_w});
+  return stage;
+}
+
+JobId run_slowed(Stage& stage, const JobSpec& spec) {
+  const JobId id = stage.submit(spec, AdaptiveSpec{});
+  stage.pass(
+      [&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(spec.preferred), kReason, {.step = 1})); });
+  stage.now += kTick;
+  return id;
+}
+
+bool raises(Stage& stage, JobId id) {
+  bool done = false;
+  stage.pass([&](Pass& p) { done = p.raise_frequency(id, 0, kReason); });
+  return done;
+}
+
+TEST(Frequency, AStartAtALowerOneIsAsAnyOther) {
+  Stage stage = slowing_stage(100);
+  AdaptiveSpec spec;
+  spec.constraint.kind = SizeConstraint::Kind::power_of_two;
+  const JobId id = stage.submit(sized(JobType::moldable, {1, 8}, 6, 10), spec);
+  const auto start = [&](Nodes n, std::uint8_t step = 1) {
+    bool done = false;
+    stage.pass([&](Pass& p) { done = p.start(id, exactly(n), kReason, {.step = step}); });
+    return done;
+  };
+  EXPECT_FALSE(start(3));     // no size of it
+  EXPECT_FALSE(start(9));     // beyond the machine
+  EXPECT_FALSE(start(8));     // 200 W
+  EXPECT_FALSE(start(4, 2));  // there is no such step
+  EXPECT_TRUE(start(4));
+  EXPECT_EQ(stage.state().free_power_mw(), 0);
+  EXPECT_EQ(stage.job(id).limit, at_s(30));  // 60 node-seconds at half of the speed
+}
+
+TEST(Frequency, IsRaisedByWhatIsFree) {
+  for (const JobSpec& spec : {rigid(2, 100), malleable({1, 8}, 2)}) {
+    Stage stage = slowing_stage(199);
+    const JobId id = run_slowed(stage, spec);
+    stage.at(50);
+    EXPECT_FALSE(raises(stage, id));
+    stage.tell(event::CorridorChanged{0, 1000});
+    EXPECT_TRUE(raises(stage, id));
+    EXPECT_EQ(stage.state().free_power_mw(), 0);
+    EXPECT_EQ(stage.job(id).limit, at_s(125));  // a quarter of it is done
+    EXPECT_FALSE(raises(stage, id));
+  }
+}
+
+TEST(Frequency, IsNotRaisedWhileAnythingElseIsUnderWay) {
+  Stage stage = slowing_stage(650);
+  const JobId other = stage.run(malleable({1, 8}, 6));
+  const JobId id = run_slowed(stage, malleable({1, 8}, 2));
+  stage.at(10);
+  // It is to grow when the other has given a node, and power.
+  const Cut cuts[] = {{other, 5}};
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, exactly(3), kReason, {cuts})); });
+  stage.tell(event::CorridorChanged{0, 1600});
+  EXPECT_FALSE(raises(stage, id));
+  ASSERT_NE(stage.job(id).claim, ClaimId::none);
+  ASSERT_TRUE(stage.resized(other));
+  stage.close();
+  ASSERT_EQ(stage.job(id).doing, Doing::resizing);
+  EXPECT_FALSE(raises(stage, id));
+  ASSERT_TRUE(stage.resized(id));
+  EXPECT_EQ(stage.state().free_power_mw(), 1000 * (800 - 500 - 3 * 25));
+  EXPECT_TRUE(raises(stage, id));
+  EXPECT_EQ(stage.state().free_power_mw(), 0);
+
+  Stage slow = slowing_stage(100, false);
+  const JobId starts = run_slowed(slow, rigid(2, 10));
+  slow.tell(event::CorridorChanged{0, 1600});
+  EXPECT_FALSE(raises(slow, starts));
+  ASSERT_TRUE(slow.started(starts));
+  EXPECT_TRUE(raises(slow, starts));
+}
+
+TEST(Frequency, IsKeptByAResize) {
+  Stage stage = slowing_stage(100);
+  const JobId id = run_slowed(stage, malleable({1, 8}, 2));
+  EXPECT_EQ(stage.job(id).limit, at_s(200));
+  stage.at(100);
+  stage.pass([&](Pass& p) {
+    EXPECT_EQ(p.expected_end(id, 4), at_s(150));
+    EXPECT_FALSE(p.resize(id, exactly(5), kReason));  // 125 W
+    EXPECT_TRUE(p.resize(id, exactly(4), kReason));
+  });
+  ASSERT_TRUE(stage.resized(id));
+  EXPECT_EQ(stage.job(id).limit, at_s(150));
+  EXPECT_EQ(stage.state().free_power_mw(), 0);
+}
+
+TEST(Frequency, WhoEndsNoLaterSoStartsSlower) {
+  for (const std::int64_t length_s : {99, 100}) {
+    Stage stage = slowing_stage(250);
+    stage.run(rigid(2, length_s));
+    stage.now = {};
+    const JobId id = stage.submit(rigid(2, 100));
+    stage.pass([&](Pass& p) { start_in_turn(p, [](JobId) { return false; }); });
+    EXPECT_EQ(stage.job(id).status, length_s == 100 ? Status::running : Status::pending);
+    EXPECT_EQ(stage.job(id).step, length_s == 100 ? 1 : 0);
+  }
+}
+
+TEST(Frequency, OneThatWouldLackNoPowerStartsNoSlower) {
+  Stage stage = slowing_stage(250);
+  const JobId id = stage.submit(rigid(2, 100));
+  stage.pass([&](Pass& p) { start_in_turn(p, [](JobId) { return false; }); });
+  EXPECT_EQ(stage.job(id).status, Status::pending);
+}
+
+TEST(Frequency, IsRaisedBesideWhatThoseWhoWaitNeed) {
+  for (const Nodes needed : {7U, 1U}) {
+    Stage stage = slowing_stage(199);
+    const JobId id = run_slowed(stage, rigid(2, 100));
+    stage.submit(rigid(needed, 100));
+    stage.tell(event::CorridorChanged{0, 800 + 250});
+    stage.pass([](Pass& p) { raise_frequencies(p); });
+    EXPECT_EQ(stage.job(id).step, 1) << needed;
+    stage.tell(event::CorridorChanged{0, 800 + 299});
+    stage.pass([](Pass& p) { raise_frequencies(p); });
+    EXPECT_EQ(stage.job(id).step, 1) << needed;
+    stage.tell(event::CorridorChanged{0, 800 + 200 + 100.0 * needed});
+    stage.pass([](Pass& p) { raise_frequencies(p); });
+    EXPECT_EQ(stage.job(id).step, 0) << needed;
+  }
+}
+
+TEST(Frequency, WhoCouldStartAtTheLowestIsNotTooLarge) {
+  Stage stage = slowing_stage(200);
+  const JobId id = stage.submit(rigid(8, 10));
+  EXPECT_EQ(stage.state().least_start_mw(stage.job(id)), 200'000);
+}
+
+TEST(Frequency, WhoBeginsAnewHasNone) {
+  Stage stage = slowing_stage(100);
+  const JobId id = run_slowed(stage, rigid(4, 10));
+  ASSERT_TRUE(stage.ended(id, true));
+  EXPECT_EQ(stage.job(id).step, 0);
+  EXPECT_EQ(stage.state().free_power_mw(), 100'000);
+  stage.pass([&](Pass& p) { EXPECT_FALSE(p.start(id, exactly(4), kReason)); });
 }
 
 }  // namespace

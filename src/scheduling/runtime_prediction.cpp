@@ -11,9 +11,13 @@ namespace {
 Duration had(const State& state, const Job& job, Time now) {
   const bool of_any_size = state.has_walltime_of_any_size(job);
   now = std::max(now, of_any_size ? job.started : job.work_at);
-  // What it had before it was suspended made its limit earlier.
-  if (of_any_size && job.goes_on) return now - (job.limit - job.spec.walltime);
-  if (of_any_size) return now - job.started;
+  // Its limit is as far away as it has walltime left at its speed: that followed each change of it,
+  // and is earlier by what it had before it was suspended.
+  if (of_any_size) {
+    const double slowness = 1 / state.speed(job);
+    return now < job.limit ? job.spec.walltime - at_speed(job.limit - now, slowness)
+                           : job.spec.walltime + at_speed(now - job.limit, slowness);
+  }
   const Work done =
       job.spec.work_of(job.spec.walltime) - job.work_left +
       work_done(state.speedup(job), job.spec.preferred,

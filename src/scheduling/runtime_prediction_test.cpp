@@ -89,6 +89,39 @@ TEST(RuntimePrediction, OutlivedIsRaisedUpToTheRequest) {
   EXPECT_EQ(world.predictions.next(), kNever);
 }
 
+// What a job takes at a lower frequency is no more than what it would take at the full one.
+TEST(RuntimePrediction, IsOfTheFullFrequency) {
+  struct StartSlowed final : Policy {
+    void schedule(Pass& pass) const override {
+      const JobId id = pass.first_pending();
+      if (id != JobId::none) pass.start(id, exactly(2), {Why::in_order}, {.step = 1});
+    }
+  };
+  for (const JobType type : {JobType::rigid, JobType::malleable}) {
+    World world;
+    Rules rules;
+    rules.slow_for_power = true;
+    world.core = Core({.nodes = 4, .idle_w = 0, .busy_w = 100, .steps = {{0.5, 0.25}}}, {}, rules,
+                      world.policy.traits);
+    const StartSlowed slowed;
+    world.core.apply(at(0), event::CorridorChanged{0, 199});
+    const JobId id = world.submit(0, 600, type);
+    // Half of the time at half of the speed, then at all of it.
+    world.core.apply(at(0), event::ConfigChanged{world.policy.traits});
+    world.core.close(at(0), slowed);
+    ASSERT_EQ(world.core.job(id).step, 1);
+    EXPECT_EQ(world.limit(id), at(1200));
+    EXPECT_EQ(world.core.state().end_with(world.core.job(id), whole_seconds(300)), at(600));
+    world.core.apply(at(20), event::CorridorChanged{0, 200});
+    world.core.close(at(20), slowed);
+    ASSERT_EQ(world.core.job(id).step, 0);
+    EXPECT_EQ(world.limit(id), at(610));
+    EXPECT_EQ(world.core.state().end_with(world.core.job(id), whole_seconds(300)), at(310));
+    world.end(40, id);
+    EXPECT_EQ(world.predictions.last_of(7), std::vector{whole_seconds(30)});
+  }
+}
+
 TEST(RuntimePrediction, IsTakenUpWhereItWas) {
   World world;
   world.end(10, world.submit(0, 600));

@@ -2251,9 +2251,6 @@ void State::set_limit(Job& job, Time limit, Reason reason) {
 }
 
 Time State::end_with(const Job& job, Duration walltime) const {
-  if (job.spec.type == JobType::rigid && !job.goes_on) {
-    return later(job.started, at_speed(walltime, speed(job)));
-  }
   if (!scales_limit(job)) {
     return later(job.limit - at_speed(job.spec.walltime, speed(job)),
                  at_speed(walltime, speed(job)));

@@ -43,20 +43,35 @@ std::optional<CorridorTable> table_of(std::span<const CorridorJob> jobs, Nodes n
 struct CorridorSolver::Parts {
   CorridorProblem problem{};
   CorridorMethod method{};
-  std::vector<std::uint32_t> order{};  // places of the problem's jobs, by id
-  std::vector<CorridorJob> jobs{};     // in that order
-  CorridorSums furthest{};             // each of them as far from its limit as it can be
+  std::vector<std::uint32_t> order{};       // places of the problem's jobs, by id
+  std::vector<CorridorJob> jobs{};          // in that order
+  CorridorSums furthest{};                  // each of them as far from its limit as it can be
+  std::vector<std::uint32_t> dear_first{};  // jobs of which a node draws more than an idle one
   std::optional<CorridorTable> table{};
   std::optional<CorridorRelaxation> relaxation{};
 
+  Milliwatts most_of_least(std::int64_t nodes) const;
   std::optional<std::vector<Nodes>> sizes(const CorridorLimits& limits);
   std::optional<std::vector<Nodes>> rounded(const std::vector<double>& real,
                                             const CorridorLimits& limits) const;
 };
 
+// The most that the jobs can draw at least on so many nodes, if each number of nodes were a size: a
+// lower bound above that is out of reach, and nothing has to be solved to know it.
+Milliwatts CorridorSolver::Parts::most_of_least(std::int64_t nodes) const {
+  CorridorSums sums;
+  for (const CorridorJob& job : jobs) sums.add(job, job.sizes.min());
+  for (const std::uint32_t i : dear_first) {
+    const CorridorSizes& its = jobs[i].sizes;
+    sums.add(jobs[i], std::min<std::int64_t>(its.max() - its.min(), nodes - sums.nodes));
+  }
+  return sums.least;
+}
+
 // In the order of ids.
 std::optional<std::vector<Nodes>> CorridorSolver::Parts::sizes(const CorridorLimits& limits) {
   if (limits.nodes < 0 || !limits.hold(furthest)) return std::nullopt;
+  if (most_of_least(limits.nodes) < limits.least) return std::nullopt;
   if (table) return table->best(limits);
   if (relaxation) {
     const auto real = relaxation->solve(limits);
@@ -96,6 +111,12 @@ CorridorSolver::CorridorSolver(CorridorProblem problem, CorridorMethod method)
     parts.furthest.most += std::min(min * job.most, max * job.most);
     parts.furthest.least += std::max(min * job.least, max * job.least);
   }
+  for (std::uint32_t i = 0; i < parts.jobs.size(); ++i) {
+    if (parts.jobs[i].least > 0 && !parts.jobs[i].sizes.is_fixed()) parts.dear_first.push_back(i);
+  }
+  std::stable_sort(
+      parts.dear_first.begin(), parts.dear_first.end(),
+      [&](std::uint32_t a, std::uint32_t b) { return parts.jobs[a].least > parts.jobs[b].least; });
   if (method == CorridorMethod::automatic || method == CorridorMethod::dp) {
     const bool is_asked_for = method == CorridorMethod::dp;
     parts.table =

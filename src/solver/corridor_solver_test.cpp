@@ -57,6 +57,19 @@ TEST_P(EachMethod, GoldenExample) {
   EXPECT_EQ(9 * kPi + 3 * kHeat + 2 * kIdle, 2422 * kWatt);
 }
 
+// What the dearest jobs draw on all nodes is reached, and not a milliwatt more.
+TEST_P(EachMethod, TheHighestLowerBoundThatJobsReach) {
+  constexpr Milliwatts kAll = 3 * kPi + 11 * kHeat;
+  for (const Milliwatts beyond : {0, 1}) {
+    CorridorProblem problem = evaluation(0, 10'000);
+    problem.lower_mw = kAll + beyond;
+    problem.running = {job(1, 2, kPi), job(2, 2, kHeat, {1, 11}), job(3, 1, kPi, {1, 1})};
+    const CorridorSolution solution = solve(problem);
+    ASSERT_EQ(solution.feasible, beyond == 0);
+    if (solution.feasible) EXPECT_THAT(solution.sizes, ElementsAre(2u, 11u, 1u));
+  }
+}
+
 TEST_P(EachMethod, RangesOfOneApplication) {
   struct Case {
     Milliwatts lower_w, upper_w, each;

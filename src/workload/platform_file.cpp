@@ -694,6 +694,11 @@ PlatformFile read_platform_file(const std::string& path) {
 
 Platform read_platform_to_serve(const std::string& path) {
   PlatformFile file = read_platform_file(path);
+  if (!file.platform.steps.empty()) {
+    throw InputError({.file = path, .field = "step"},
+                     "a cluster that is served sets no frequencies: a job's nodes keep theirs",
+                     "leave the steps away; `ductile simulate --slow-for-power` has them");
+  }
   if (file.reservations.empty()) return std::move(file.platform);
   throw InputError({.file = path, .field = "reservation"},
                    "the reservations of a cluster are made while it is served",

@@ -38,8 +38,8 @@ struct PlatformFile {
 /// Throws InputError with file, line and field.
 PlatformFile read_platform_file(const std::string& path);
 
-/// Of a cluster that is served, whose reservations are made while it is: a file that has some is
-/// refused.
+/// Of a cluster that is served, whose reservations are made while it is, and where nobody sets
+/// frequencies: a file that has some, or steps, is refused.
 Platform read_platform_to_serve(const std::string& path);
 
 /// The same from the content of a file called `name`.

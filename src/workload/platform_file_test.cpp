@@ -353,6 +353,11 @@ TEST(PlatformFile, IsAFile) {
   EXPECT_THROW(read_platform_file(::testing::TempDir()), InputError);
   EXPECT_THROW(read_platform_file(path + ".none"), InputError);
   EXPECT_EQ(read_platform_to_serve(path).nodes, 3u);
+  const std::string slow = path + ".slow";
+  std::ofstream(slow)
+      << "class = [{ name = 'n', count = 3 }]\n[[step]]\nspeed = 0.5\npower = 0.2\n";
+  EXPECT_EQ(read_platform_file(slow).platform.steps.size(), 1u);
+  EXPECT_THROW(read_platform_to_serve(slow), InputError);
   std::ofstream(path, std::ios::app) << "\n[[reservation]]\nname = 'r'\nfrom_s = 5\ncount = 1\n";
   EXPECT_THROW(read_platform_to_serve(path), InputError);
 }

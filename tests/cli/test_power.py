@@ -28,9 +28,13 @@ def write(tmp_path, lines, platform=PLATFORM):
     return ["simulate", "--trace", tmp_path / "log.swf", "--platform", tmp_path / "platform.toml"]
 
 
+def rows_of(path):
+    with open(path) as file:
+        return list(csv.DictReader(file))
+
+
 def starts(folder):
-    with open(folder / "jobs.csv") as file:
-        return {int(row["job_id"]): row["starting_time"] for row in csv.DictReader(file)}
+    return {int(row["job_id"]): row["starting_time"] for row in rows_of(folder / "jobs.csv")}
 
 
 def simulate(ductile, tmp_path, call, *options):
@@ -177,17 +181,17 @@ def test_who_lacks_watts_starts_at_a_lower_frequency(ductile, tmp_path):
     when, power = simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power", "--overrun", "kill")
     assert when == {1: "0", 2: "0"}
     assert power == [900 * 100 + 800 * 50, 900, 1000, 0]
-    with open(tmp_path / "out/jobs.csv") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(tmp_path / "out/jobs.csv")
     assert [(row["job_id"], row["finish_time"], row["frequency_step"], row["final_state"]) for row in rows] == [
         ("1", "100", "0", "COMPLETED_SUCCESSFULLY"), ("2", "150", "2", "COMPLETED_SUCCESSFULLY")]
-    with open(tmp_path / "out/decisions.csv") as file:
-        raised = [row for row in csv.DictReader(file) if row["decision"] in ("frequency", "set-limit")]
-    assert [(row["time"], row["decision"], row["job"], row["reason"], row["limit"]) for row in raised] == [
-        ("100", "frequency", "2", "hand-out", ""), ("100", "set-limit", "2", "hand-out", "150")]
+    raised = [row for row in rows_of(tmp_path / "out/decisions.csv") if row["decision"] in ("frequency", "set-limit")]
+    assert [(row["time"], row["decision"], row["job"], row["reason"], row["limit"], row["frequency_step"]) for row in raised] == [
+        ("100", "frequency", "2", "hand-out", "", "0"), ("100", "set-limit", "2", "hand-out", "150", "")]
+    assert [row["frequency_step"] for row in rows_of(tmp_path / "out/decisions.csv") if row["decision"] == "start"] == ["0", "2"]
     # Without it, and where it waits for less time than it would lose.
     when, _ = simulate(ductile, tmp_path, call, "--power-cap", 1000)
-    assert when == {1: "0", 2: "100"} and "frequency" not in (tmp_path / "out/jobs.csv").read_text()
+    assert when == {1: "0", 2: "100"}
+    assert all("frequency" not in (tmp_path / "out" / name).read_text() for name in ("jobs.csv", "decisions.csv"))
     call = write(tmp_path, [line(1, 0, 99, 2), line(2, 0, 100, 2)], STEPS)
     assert simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power")[0] == {1: "0", 2: "99"}
 
@@ -201,7 +205,7 @@ def test_who_was_slowed_is_recorded_told_again_and_explained(ductile, tmp_path):
     again = json.loads((tmp_path / "again/summary.json").read_text())
     assert [again[name] for name in (*KNOWN, "makespan_s")] == [figures[name] for name in (*KNOWN, "makespan_s")]
     said = ductile.output("explain", "--log", tmp_path / "log", 2)
-    assert "at a lower frequency, 0.5 times as fast, so that it lacks no power" in said, said
+    assert "at a lower frequency (step 2), 0.5 times as fast, so that it lacks no power" in said, said
     assert "it computes at the full frequency again: there is power for it" in said, said
 
 
@@ -255,9 +259,33 @@ def test_what_is_no_lower_frequency_is_refused(ductile, tmp_path):
     assert (f"{tmp_path}/platform.toml:13: speed: is no lower than that of the step before"
             in ductile.run(*call, "--slow-for-power").stderr)
     call = [*write(tmp_path, [line(1, 0, 100, 2)], STEPS), "--power-cap", 1000, "--slow-for-power"]
-    assert ("--slow-for-power: mebf may start no job at a lower frequency; use fcfs, easy, conservative, backfill"
-            in ductile.run(*call, "--policy", "mebf").stderr)
-    assert "--slow-for-power: what jobs take" in ductile.run(*call, "--estimates", "predicted").stderr
+    for policy in ("power_ahead", "power_aware", "portfolio:of=easy|power_ahead"):
+        assert (f"--slow-for-power: {policy} keeps the corridor by sizes, and starts no job at a lower frequency; use another --policy"
+                in ductile.run(*call, "--policy", policy).stderr)
+    assert ("--slow-for-power: with fixed limits it is not known what of its walltime a job had"
+            in ductile.run(*call, "--estimates", "predicted", "--limit", "fixed").stderr)
+
+
+SLOWING = ["fcfs", "easy", "conservative", "slurm", "elastic", "mebf", "dbes", "equipartition", "equigrow", "esf", "edf", "ldf", "tide",
+           "fpsma", "perf_aware", "perf_gain", "wagomu", "keeppref", "elastisim", "sd", "oversubscribe", "lend", "portfolio:of=easy|mebf"]
+
+
+@pytest.mark.parametrize("policy", SLOWING)
+def test_a_cap_slows_jobs_under_policies_that_resize_as_well(ductile, tmp_path, policy):
+    # 600 W for jobs: job 1 has 400. Two nodes of job 2 need 100 at the second step.
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)], STEPS)
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power", "--overrun", "kill", "--policy", policy)
+    assert when == {1: "0", 2: "0"} and power == [900 * 100 + 800 * 50, 900, 1000, 0]
+
+
+def test_who_was_slowed_predicts_what_it_would_have_taken_at_the_full_frequency(ductile, tmp_path):
+    # Jobs 2 and 4 take 200 s each at half of the speed, and would have taken 100. So job 5 is believed to end 100 s after its start.
+    lines = [line(1, 0, 200, 2), line(2, 0, 100, 2, time=200), line(3, 300, 200, 2), line(4, 300, 100, 2, time=200), line(5, 600, 100, 2, time=300)]
+    call = write(tmp_path, [each.replace(" 1 1 1 -1", f" 1 {1 if number in (1, 3) else 2} 1 -1") for number, each in enumerate(lines, 1)], STEPS)
+    when, _ = simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power", "--estimates", "predicted", "--overrun", "kill")
+    assert when == {1: "0", 2: "0", 3: "300", 4: "300", 5: "600"}
+    [limit] = [row["limit"] for row in rows_of(tmp_path / "out/decisions.csv") if (row["decision"], row["job"]) == ("start", "5")]
+    assert limit == "700"
 
 
 def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):

@@ -20,7 +20,9 @@ namespace {
 void run_seeds(const Runs& runs) {
   HostileWorld::Figures sum;
   const std::uint64_t count = for_seeds(runs, [&](std::uint64_t seed) {
-    HostileWorld world(random_settings(seed));
+    HostileSettings settings = random_settings(seed);
+    settings.has_budget = settings.rules.slow_for_power;
+    HostileWorld world(settings);
     try {
       world.live();
     } catch (const std::exception& error) {
@@ -31,7 +33,7 @@ void run_seeds(const Runs& runs) {
   std::printf(
       "%llu runs: %llu instants, %llu closes, %llu events, %llu stale, %llu decisions, %llu "
       "claims, %llu grants, %llu left draining nodes, %llu moves, %llu stops, %llu suspended, %llu "
-      "other machines, %llu closes without what the policy needs\n",
+      "other machines, %llu closes without what the policy needs, %llu slowed, %llu raised\n",
       static_cast<unsigned long long>(count_of(runs)),
       static_cast<unsigned long long>(sum.instants), static_cast<unsigned long long>(sum.closes),
       static_cast<unsigned long long>(sum.events), static_cast<unsigned long long>(sum.stale),
@@ -39,11 +41,14 @@ void run_seeds(const Runs& runs) {
       static_cast<unsigned long long>(sum.grants), static_cast<unsigned long long>(sum.vacated),
       static_cast<unsigned long long>(sum.moves), static_cast<unsigned long long>(sum.stops),
       static_cast<unsigned long long>(sum.suspended), static_cast<unsigned long long>(sum.machines),
-      static_cast<unsigned long long>(sum.unable));
+      static_cast<unsigned long long>(sum.unable), static_cast<unsigned long long>(sum.slowed),
+      static_cast<unsigned long long>(sum.raised));
   if (count == 0) return;
   EXPECT_GT(sum.machines, count / 10);
   EXPECT_GT(sum.unable, 0u);
   EXPECT_GT(sum.suspended, count / 10);
+  EXPECT_GT(sum.slowed, count / 10);
+  EXPECT_GT(sum.raised, count / 10);
 }
 
 /// In parts, so that they run at the same time.

@@ -3,6 +3,7 @@
 // be kept ends no run in a loop.
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
@@ -130,48 +131,91 @@ TEST_P(PowerBounds, AreKeptByStartsAndExpansions) {
   EXPECT_GT(outside, 1);
 }
 
-/// What each job truly does is found out again from what was decided.
+/// What each job truly does and draws is found out again from what was decided.
 class Progress final : public Observer {
  public:
-  explicit Progress(const std::vector<FrequencyStep>& steps) : steps_(steps) {}
-  void on_decision(Time now, const Decision& decision, const Core&) override {
-    Job& its = jobs_[decision.job];
-    const double speed = decision.step == 0 ? 1 : steps_[decision.step - 1U].speed;
+  Progress(const Workload& workload, const SimulationSettings& settings)
+      : workload_(workload), settings_(settings) {}
+
+  void on_decision(Time now, const Decision& decision, const Core& core) override {
     if (decision.kind == Decision::Kind::start) {
-      its = {now, 0, speed};
+      jobs_[decision.job] = {now, 0, decision.after.count, decision.step};
       slowed += decision.step > 0 ? 1 : 0;
     } else if (decision.kind == Decision::Kind::frequency) {
-      its = {now, its.done_s + its.speed * to_seconds(now - its.at), speed};
-      ++raised;
+      Job& its = go_on(now, decision.job);
+      EXPECT_LT(decision.step, its.step);
+      its.step = decision.step;
+      raised += its.size == core.job(decision.job).first_size ? 1 : 0;
+      resized_raised += its.size == core.job(decision.job).first_size ? 0 : 1;
     }
+  }
+  void on_resized(Time now, JobId id, Nodes, const Core& core) override {
+    Job& its = go_on(now, id);
+    its.size = core.job(id).size();
+    resized += its.step > 0 ? 1 : 0;
+  }
+  void on_close(Time now, const Core& core) override {
+    double drawn_w = settings_.platform.idle_w * settings_.platform.nodes;
+    for (const JobId id : core.state().running) {
+      const Job& its = jobs_.at(id);
+      drawn_w += its.size * above_idle_w(id) * step(its).power;
+    }
+    double cap_w = 0;
+    for (const PowerCap& line : settings_.power_caps) cap_w = line.at <= now ? line.watts : cap_w;
+    // Of each node as whole milliwatts.
+    EXPECT_LE(drawn_w, cap_w + 0.001 * settings_.platform.nodes);
   }
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool,
               const Core& core) override {
     if (!jobs_.contains(id)) return;  // rejected
     EXPECT_EQ(state, EndState::completed)
         << "job " << job.name << ": its limit came before its end";
-    // Rounded by itself each time that the frequency changes.
-    EXPECT_LE(now, core.job(id).limit + 4 * kTick) << job.name;
-    const Job& its = jobs_[id];
-    EXPECT_NEAR(its.done_s + its.speed * to_seconds(now - its.at), to_seconds(job.runtime), 1e-3)
-        << job.name;
+    // Rounded by itself each time that the frequency or the size changes.
+    EXPECT_LE(now, core.job(id).limit + 8 * kTick) << job.name;
+    EXPECT_NEAR(go_on(now, id).done_s, to_seconds(job.runtime), 1e-3) << job.name;
+    jobs_.erase(id);
   }
 
-  int slowed = 0, raised = 0;
+  int slowed = 0, raised = 0, resized = 0, resized_raised = 0;
 
  private:
   struct Job {
     Time at{};
-    double done_s = 0, speed = 1;
+    double done_s = 0;  // of its run time at its preferred size
+    Nodes size = 0;
+    std::uint8_t step = 0;
   };
-  std::vector<FrequencyStep> steps_;
+  FrequencyStep step(const Job& its) const {
+    return its.step == 0 ? FrequencyStep{} : settings_.platform.steps.at(its.step - 1U);
+  }
+  const AdaptiveJob* adaptive(JobId id) const {
+    const WorkloadJob& job = workload_.jobs[index(id)];
+    return job.adaptive == WorkloadJob::kRigid ? nullptr : &workload_.adaptive[job.adaptive];
+  }
+  double above_idle_w(JobId id) const {
+    const AdaptiveJob* const its = adaptive(id);
+    const double busy_w = its ? its->believed.watts_per_node : settings_.platform.busy_w;
+    return std::max(busy_w - settings_.platform.idle_w, 0.0);
+  }
+  Job& go_on(Time now, JobId id) {
+    Job& its = jobs_.at(id);
+    const AdaptiveJob* const more = adaptive(id);
+    const double time =
+        more ? more->speedup.relative_time(its.size, workload_.jobs[index(id)].nodes) : 1;
+    its.done_s += to_seconds(now - its.at) * step(its).speed / time;
+    its.at = now;
+    return its;
+  }
+
+  const Workload& workload_;
+  const SimulationSettings& settings_;
   std::map<JobId, Job> jobs_;
 };
 
 class Frequencies : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Frequencies, AreKeptBelowTheCapAndTakeAsMuchLonger) {
-  int slowed = 0, raised = 0;
+  int slowed = 0, raised = 0, resized = 0, resized_raised = 0;
   const std::uint64_t runs =
       testing::for_seeds({.usual = 100, .share = 20}, [&](std::uint64_t seed) {
         Draws draws(seed, Stream::test, 3);
@@ -191,23 +235,34 @@ TEST_P(Frequencies, AreKeptBelowTheCapAndTakeAsMuchLonger) {
         settings.rules.check = true;
         settings.rules.slow_for_power = true;
         settings.kill_overrun = true;
+        if (seed % 2 == 0) {
+          settings.resize.delay = {RandomDuration::Kind::uniform, {}, whole_seconds(30)};
+          settings.resize.refuse = 0.2;
+        }
         settings.power_caps = {{Time{}, 71.0 * nodes + draws.uniform(200, 179.0 * nodes)},
                                {Time{} + whole_seconds(300), 250.0 * nodes}};
         Watch watch;
-        Progress progress(settings.platform.steps);
+        Progress progress(workload, settings);
         std::vector<Observer*> observers{&watch, &progress};
         const SimulationCounts counts = simulate(workload, settings, observers);
         EXPECT_EQ(counts.jobs_left, 0u) << "seed " << seed;
         slowed += progress.slowed;
         raised += progress.raised;
+        resized += progress.resized;
+        resized_raised += progress.resized_raised;
       });
+  std::printf("%d slowed, %d raised, %d resized at a lower frequency, %d raised at another size\n",
+              slowed, raised, resized, resized_raised);
   if (runs < 10) return;
   EXPECT_GT(slowed, 20);
-  EXPECT_GT(raised, 10);
+  EXPECT_GT(raised + resized_raised, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Frequencies,
-                         ::testing::Values("fcfs", "easy", "conservative", "backfill:depth=3"),
+                         ::testing::Values("fcfs", "easy", "conservative", "backfill:depth=3",
+                                           "slurm", "elastic", "mebf", "dbes", "equipartition",
+                                           "esf", "tide", "perf_aware", "wagomu", "keeppref",
+                                           "elastisim", "portfolio:of=easy|elastic"),
                          [](const auto& policy) {
                            std::string name = policy.param;
                            for (char& c : name) c = std::isalnum(c) != 0 ? c : '_';

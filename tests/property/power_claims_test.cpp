@@ -6,6 +6,7 @@
 // DUCTILE_CASES: how many runs. DUCTILE_SEED: only the run of this seed.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -30,6 +31,7 @@ struct Seen {
   int trimmed = 0;  // by a belief
   int starved = 0;  // instants with less than nothing free
   int alone = 0;    // pledges of power without nodes
+  int slowed = 0;   // claims that wait for power of jobs at a lower frequency
 };
 
 class Ledger {
@@ -78,8 +80,13 @@ class Ledger {
     const auto [idle, span] = draws(job.power_class);
     const std::int64_t extra = std::max<std::int64_t>(job.power_mw - idle, 0);
     const std::int64_t its = draws(cls).second;
-    if (cls == job.power_class || its <= 0 || span <= 0) return extra;
-    return (2 * extra * its + span) / (2 * span);
+    if (cls == job.power_class || its <= 0 || span <= 0) return at_step(job, extra);
+    return at_step(job, (2 * extra * its + span) / (2 * span));
+  }
+  /// At the frequency at which the job computes.
+  std::int64_t at_step(const Job& job, std::int64_t full) const {
+    if (job.step == 0) return full;
+    return std::llround(static_cast<double>(full) * state().platform.steps[job.step - 1U].power);
   }
   std::size_t cls_of(std::uint32_t node) const {
     const auto& classes = state().platform.classes;
@@ -183,6 +190,7 @@ class Ledger {
         book.owed.emplace_back(pledge.victim, pledge.power_mw);
         all += pledge.power_mw;
         seen_.alone += pledge.count == 0 && pledge.power_mw > 0;
+        seen_.slowed += pledge.power_mw > 0 && state().jobs[pledge.victim].step > 0;
       }
       // Power for all of its nodes.
       EXPECT_EQ(all, each(claim.job) * (claim.held.count + claim.pledged()));
@@ -254,6 +262,22 @@ TEST(PowerOfClaims, IsHeldPledgedAndReleasedAsNodesAre) {
   EXPECT_GT(seen.trimmed, 5);
   EXPECT_GT(seen.starved, 100);
   EXPECT_GT(seen.alone, 50);
+}
+
+// Who runs at a lower frequency gives as much less.
+TEST(PowerOfClaims, IsThatOfTheFrequencies) {
+  Seen seen;
+  const std::uint64_t runs = for_seeds(300, [&](std::uint64_t seed) {
+    HostileSettings settings = recorded_settings(seed);
+    settings.has_budget = settings.rules.slow_for_power = true;
+    settings.platform.steps = {{0.8, 0.6}, {0.5, 0.25}};
+    settings.machine_events = false;
+    settings.capabilities.resizes_per_job = Capabilities::kUnlimited;
+    keep_books<Ledger>(settings, seen);
+  });
+  if (runs == 0) return;
+  EXPECT_GT(seen.fed, 200);
+  EXPECT_GT(seen.slowed, 50);
 }
 
 // On classes of other watts what is asked is that of the dearest, and what is held that of each

@@ -135,6 +135,13 @@ HostileSettings random_settings(std::uint64_t seed) {
   rules.seed = seed;
   if (!rules.identities) can.power_control = false;
 
+  Draws frequencies(seed, Stream::test, 7);
+  if (frequencies.chance(0.3)) {
+    rules.slow_for_power = true;
+    settings.platform.steps = {{0.8, 0.6}, {0.5, 0.25}};
+    if (frequencies.chance(0.3)) settings.platform.steps.push_back({0.1, 0});
+  }
+
   settings.jobs = static_cast<std::uint32_t>(8 + draws.below(25));
   settings.acts = static_cast<std::uint32_t>(8 + draws.below(30));
   can.moves = rules.identities && draws.chance(0.6);
@@ -192,6 +199,8 @@ HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
   bookings += other.bookings;
   booked += other.booked;
   ordered_off += other.ordered_off;
+  slowed += other.slowed;
+  raised += other.raised;
   return *this;
 }
 
@@ -1357,6 +1366,7 @@ void HostileWorld::close() {
   ++figures_.closes;
   std::erase_if(bookings_, [&](const Booking& each) { return each.to <= now_; });
   std::vector<Decision> decisions;
+  const std::int64_t free_mw = core_.state().free_power_mw();
   {
     const RandomPolicy::Watch watch(core_.state());
     const auto given = core_.close(now_, *policy_);
@@ -1375,14 +1385,20 @@ void HostileWorld::close() {
   for (std::size_t i = 1; i < decisions.size(); ++i) {
     require(index(decisions[i].id) == index(decisions[i - 1].id) + 1, "decisions out of order");
   }
+  require(core_.state().free_power_mw() >= std::min<std::int64_t>(free_mw, 0),
+          "more power was given than there is");
   // They do not depend on each other: any order will do, but that cores that change at once may be
-  // given and taken again.
+  // given and taken again, and that who was started may be raised.
   for (std::size_t i = decisions.size(); i > 1; --i) {
     std::swap(decisions[i - 1], decisions[draws_.below(i)]);
   }
   std::ranges::stable_sort(decisions, {}, [](const Decision& decision) {
     const bool is_first = decision.kind == Decision::Kind::cores;
-    return std::pair(!is_first, is_first ? decision.id : DecisionId::none);
+    const bool is_last = decision.kind == Decision::Kind::frequency;
+    return std::pair(is_first  ? 0
+                     : is_last ? 2
+                               : 1,
+                     is_first || is_last ? decision.id : DecisionId::none);
   });
   for (const Decision& decision : decisions) check(decision);
   for (const Truth& job : jobs_) require(!job.rejected, "a job that cannot run was not rejected");
@@ -1408,7 +1424,7 @@ void HostileWorld::check(const Decision& decision) {
     case Decision::Kind::cores:
       return check_instant_cores(decision);
     case Decision::Kind::frequency:
-      return require(false, "another frequency, where there are no steps");
+      return check_frequency(decision);
     case Decision::Kind::cancel:
     case Decision::Kind::requeue:
     case Decision::Kind::suspend:
@@ -1463,6 +1479,12 @@ void HostileWorld::check_start(const Decision& decision) {
     check_bookings(decision.job, decision.after.nodes, decision.limit);
     figures_.booked += booking_of(job) != nullptr;
   }
+  require(decision.step == 0 ||
+              (settings_.rules.slow_for_power && decision.step <= settings_.platform.steps.size() &&
+               core_.state().budget_mw != State::kNoBudget),
+          who + " is started at a frequency that there is not");
+  job.step = decision.step;
+  figures_.slowed += decision.step > 0;
   job.has = decision.after;
   job.before = {};
   job.last_decision = now_;
@@ -1475,6 +1497,18 @@ void HostileWorld::check_start(const Decision& decision) {
     return;
   }
   answer_later(job, decision);
+}
+
+/// A running job that was slowed computes faster, at once; what else this close decided about it
+/// came after that.
+void HostileWorld::check_frequency(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  require(job.stage == Stage::running, who + " is raised, and does not run");
+  require(job.open == DecisionId::none || job.open > decision.id, who + " is raised, and is busy");
+  require(decision.step < job.step, who + " is raised to no higher frequency");
+  job.step = decision.step;
+  ++figures_.raised;
 }
 
 void HostileWorld::check_resize(const Decision& decision) {

@@ -110,6 +110,8 @@ class HostileWorld {
     std::uint64_t bookings = 0;     // made
     std::uint64_t booked = 0;       // starts of jobs on what is booked for them
     std::uint64_t ordered_off = 0;  // times a job left nodes because they are booked
+    std::uint64_t slowed = 0;       // starts at a lower frequency
+    std::uint64_t raised = 0;       // times a job was given a higher one
     Figures& operator+=(const Figures& other);
   };
   Figures figures() const;
@@ -131,6 +133,7 @@ class HostileWorld {
     Time grows_at = Time::min();  // it was started, and that pass gave it nodes to come besides
     std::uint32_t resizes = 0;
     std::uint32_t life = 0;
+    std::uint8_t step = 0;  // of frequency, while it runs
     std::optional<std::uint32_t> keep;
     Nodes ordered = 0;
     NodeSet off{};               // it was ordered to leave these
@@ -220,6 +223,7 @@ class HostileWorld {
   void close();
   void check(const Decision& decision);
   void check_start(const Decision& decision);
+  void check_frequency(const Decision& decision);
   void check_resize(const Decision& decision);
   void check_move(const Decision& decision);
   void check_move_on(const Decision& decision);

@@ -32,6 +32,9 @@ class Scribble {
     if (chosen_.shares && below(2) == 0) move_on();
     if (chosen_.blocks && below(6) == 0) use_blocks();
     for (std::uint32_t n = below(chosen_.calls + 1); n > 0; --n) call();
+    for (std::uint32_t n = pass_.frequency_steps() > 0 ? below(4) : 0; n > 0; --n) {
+      below(2) == 0 ? start_slowed() : raise();
+    }
     if (chosen_.blocks && below(10) == 0) use_blocks();
   }
 
@@ -168,6 +171,34 @@ class Scribble {
     write(
         "start", [&] { return pass_.start(id, range, {Why::in_order}); }, must);
     if (must && pass_.idle() != idle - range.max) throw std::logic_error("start: other nodes");
+  }
+
+  // At a lower frequency; now and then at one that there is not.
+  void start_slowed() {
+    const std::vector<JobId> waiting = pending();
+    if (waiting.empty()) return;
+    const JobId id = any_of(waiting);
+    const auto step = static_cast<std::uint8_t>(1 + below(pass_.frequency_steps() + 1U));
+    const Nodes n = random_range(id).max;
+    const auto start = [&] { return pass_.start(id, exactly(n), {Why::in_order}, {.step = step}); };
+    if (step > pass_.frequency_steps()) return refuse("start at no frequency", start);
+    if (!write("start at a lower frequency", start)) return;
+    if (pass_.job(id).step != step) throw std::logic_error("a start at another frequency");
+  }
+
+  // One that was slowed, or any.
+  void raise() {
+    const std::vector<JobId> from = below(4) == 0 ? running() : pass_.slowed_jobs();
+    if (from.empty()) return;
+    const JobId id = any_of(from);
+    const Job& job = pass_.job(id);
+    const auto step = static_cast<std::uint8_t>(below(job.step + 1U));
+    const auto raise = [&] { return pass_.raise_frequency(id, step, {Why::hand_out}); };
+    const bool is_free = job.doing == Doing::nothing && job.claim == ClaimId::none;
+    if (step == job.step || !is_free) return refuse("a frequency that is no higher", raise);
+    const bool must = pass_.raise_mw(id, step) <= pass_.spare_power_mw(id);
+    if (write("raise", raise, must) && job.step != step)
+      throw std::logic_error("raise: not to this frequency");
   }
 
   // Exactly some nodes, of which some may not be idle or not be there.
