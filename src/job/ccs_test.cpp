@@ -48,9 +48,10 @@ class Server {
   explicit Server(std::string answer) : listener_(listen_tcp("127.0.0.1")) {
     thread_ = std::thread([this, answer = std::move(answer)] {
       const Descriptor client(accept(listener_.get(), nullptr, nullptr));
-      char byte = 0;
-      [[maybe_unused]] const ssize_t got = recv(client.get(), &byte, 1, 0);
       send_all(client, answer);
+      shutdown(client.get(), SHUT_WR);
+      for (char byte = 0; recv(client.get(), &byte, 1, 0) > 0;) {
+      }
     });
   }
   ~Server() { thread_.join(); }

@@ -172,6 +172,7 @@ void CharmMethod::begin(const Target& target, Clock::time_point now) {
 
 void CharmMethod::tell(std::uint32_t size) {
   wanted_ = size;
+  lost_at_.reset();
   query_.reset();
   query_at_ = Clock::now() + kUnchanged;
   order_.emplace([this] { return connect(); }, key_, CcsRequest{"set_bitmap", bitmap(size_, size)});
@@ -203,6 +204,9 @@ void CharmMethod::look_after_order(Clock::time_point now) {
     stopped_ = query_at_ = now;
     phase_ = Phase::restarting;
   } else if (order_->is_over() && phase_ == Phase::asked) {
+    // It may be at its end, of which there will be word.
+    if (!lost_at_) lost_at_ = now;
+    if (now < *lost_at_ + kUnchanged) return;
     settle("the program takes no orders by CCS: " + order_->error(), now);
   } else if (order_->is_over()) {
     order_.reset();
@@ -271,7 +275,7 @@ void CharmMethod::settle(const std::string& error, Clock::time_point now) {
 ResizeMethod::Clock::time_point CharmMethod::next() const {
   switch (phase_) {
     case Phase::asked:
-      return begun_ + settings_.script.ack_timeout;
+      return lost_at_ ? *lost_at_ + kUnchanged : begun_ + settings_.script.ack_timeout;
     case Phase::starting:
     case Phase::recalled:
     case Phase::restarting:

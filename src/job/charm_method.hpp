@@ -67,14 +67,15 @@ class CharmMethod final : public ResizeMethod {
   Generation* program_ = nullptr;
 
   Phase phase_ = Phase::starting;
-  std::uint32_t size_;              // that it has, as it said last
-  std::uint32_t wanted_ = size_;    // that it has been told
-  Target target_{};                 // of the order
-  bool is_awaited_ = false;         // somebody waits for an outcome
-  std::optional<CcsCall> order_{};  // told, and not answered yet
-  std::optional<CcsCall> query_{};  // of its size
-  Clock::time_point query_at_{};    // when to ask, or to ask again
-  std::string why_no_answer_{};     // to the last one
+  std::uint32_t size_;                          // that it has, as it said last
+  std::uint32_t wanted_ = size_;                // that it has been told
+  Target target_{};                             // of the order
+  bool is_awaited_ = false;                     // somebody waits for an outcome
+  std::optional<CcsCall> order_{};              // told, and not answered yet
+  std::optional<CcsCall> query_{};              // of its size
+  Clock::time_point query_at_{};                // when to ask, or to ask again
+  std::string why_no_answer_{};                 // to the last one
+  std::optional<Clock::time_point> lost_at_{};  // the connection of the order
   Clock::time_point begun_{}, stopped_{};
   std::optional<Outcome> outcome_{};  // to be told
 };

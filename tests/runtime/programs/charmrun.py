@@ -4,7 +4,8 @@
     charmrun.py BEHAVIOUR +pN ++server-port PORT ++server-auth FILE ...
 
 It has as many children as processes, and ends with exit code 0 when the file `hurry` is there, in $DUCTILE_TEST. It comes
-to a step of load balancing every 50 ms, and whenever the file `step` is there if it is `late`. BEHAVIOUR:
+to a step of load balancing every 50 ms, and whenever the file `step` is there if it is `late`. Of its orders it makes files
+`told-1`, `told-2` and so on. BEHAVIOUR:
 
     good        shrinks and expands as it is told at its next step
     late        the same, but its steps come by that file alone
@@ -38,7 +39,7 @@ class Program:
             self.key = bytes(16)
         self.checkpoint = pathlib.Path(arguments[arguments.index("+shrinkexpand_basedir") + 1])
         assert self.checkpoint.is_dir()
-        self.children, self.order, self.reply = [], None, None
+        self.children, self.order, self.reply, self.orders = [], None, None, 0
         self.next_step = time.monotonic()
         self.begin()
 
@@ -64,7 +65,7 @@ class Program:
         if kind == bytes.fromhex("80000100"):
             theirs = receive(4)
             client.sendall(b"abcd")
-            if receive(20) == self.sign(b"abcd"):
+            if receive(20) == self.sign(b"abcd") or self.behaviour == "impostor":
                 self.clients.append(len(self.clients) + 7)
                 client.sendall(self.sign(theirs) + struct.pack(">II", len(self.clients) - 1, self.clients[-1]))
             return
@@ -88,6 +89,8 @@ class Program:
             assert len(data) == self.size + 5 and data[-1] == 0, data
             size, = struct.unpack_from("=i", data, self.size)
             assert sum(data[:self.size]) == min(size, self.size)
+            self.orders += 1
+            (self.folder / f"told-{self.orders}").touch()
             if self.order is not None and self.behaviour == "raced":
                 self.behaviour = "late"
                 return self.restart(self.order, lambda text: None)
@@ -124,8 +127,7 @@ class Program:
     def run(self):
         while not (self.folder / "hurry").exists():
             if select.select([self.listener], [], [], 0.01)[0]:
-                client = self.listener.accept()[0]
-                self.serve(client)
+                self.serve(self.listener.accept()[0])
             self.step()
         print("done", flush=True)
         for child in self.children:
