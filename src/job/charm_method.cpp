@@ -18,6 +18,7 @@
 
 #include "base/error.hpp"
 #include "job/affinity.hpp"
+#include "job/charm_leftovers.hpp"
 #include "job/private_network.hpp"
 
 namespace ductile {
@@ -51,6 +52,17 @@ void write_private(const std::string& path, std::string_view text) {
   if (!(file << text << std::flush)) {
     throw std::system_error(errno, std::generic_category(), "'" + path + "' cannot be written");
   }
+}
+
+/// A host for each process: charmrun shrinks only those that it has started first, and these are
+/// one on each host. All are this one.
+std::string hosts_for(std::uint32_t most) {
+  constexpr std::uint32_t kEach = 250;
+  std::string text = "group main\n";
+  for (std::uint32_t i = 0; i < most; ++i) {
+    text += fmt::format("host 127.0.{}.{}\n", i / kEach, i % kEach + 1);
+  }
+  return text;
 }
 
 /// What this run says to charmrun itself.
@@ -100,7 +112,7 @@ CharmMethod::CharmMethod(const RunSettings& settings)
   refuse_own_words(settings.launcher.program);
   write_private(folder_.path() + "/key", to_line(key_));
   write_private(folder_.path() + "/shell", kShell);
-  write_private(folder_.path() + "/hosts", "group main\nhost localhost\n");
+  write_private(folder_.path() + "/hosts", hosts_for(settings.max));
   mkdir((folder_.path() + "/checkpoint").c_str(), 0700);
   if (is_private_) return;
   spdlog::warn(
@@ -262,6 +274,10 @@ void CharmMethod::settle(const std::string& error, Clock::time_point now) {
   order_.reset();
   query_.reset();
   const bool is_done = error.empty();
+  if (is_done) {
+    const std::size_t count = end_unheard_children(program_->process.pid, folder_.path());
+    if (count > 0) spdlog::debug("{} processes that were left behind, killed", count);
+  }
   if (is_done && is_awaited_) program_->cpus = target_.cpus;
   keep_to(program_->cpus);
   if (!std::exchange(is_awaited_, false)) return;
