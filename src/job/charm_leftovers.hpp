@@ -1,26 +1,21 @@
-// What an expansion of Charm++ leaves behind: charmrun starts all processes anew, and talks with
-// those of the old and new ones that come first; the others wait for an answer until the job ends.
+// What an expansion of Charm++ leaves behind: charmrun starts all processes anew, and takes those
+// of the old and new ones that come first; the others wait for an answer until the job ends.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
-#include <vector>
 
 #include <sys/types.h>
 
 namespace ductile {
 
-/// Connections of one network, of /proc/net/tcp.
-struct TcpConnection {
-  std::string_view local, remote;  // as they are written there
-  unsigned long inode = 0;         // 0: nobody has accepted it yet
-};
-std::vector<TcpConnection> parse_tcp_table(std::string_view text);
-
-/// Kills the children of this process, with all that they have started, among which there are
-/// processes with this word on their command line, but none with a connection to another one here
-/// that has accepted it; never `program`. For when all of the program are connected. Returns how
-/// many there were.
-std::size_t end_unheard_children(pid_t program, std::string_view word);
+/// Kills those children of this process, with all that they have started, that are left behind by
+/// `program`, which has `size` processes now; all have `word` on their command line. The program's
+/// are known by their output, which they have begun to send to charmrun. Returns how many were
+/// killed; nothing if there are not just so many (yet), and nothing was done.
+std::optional<std::size_t> end_left_behind(pid_t program, std::uint32_t size,
+                                           std::string_view word);
 
 }  // namespace ductile

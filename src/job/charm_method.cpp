@@ -32,6 +32,10 @@ constexpr std::chrono::seconds kNoAnswer{2};
 /// orders: Charm++ answers those as well.
 constexpr std::chrono::seconds kUnchanged{1};
 
+/// Processes that are being started are not what they will be.
+constexpr std::chrono::milliseconds kSweepAgain{200};
+constexpr std::chrono::seconds kSweeping{5};
+
 /// Called as ssh is, with what is to be done on stdin. All is on this host.
 constexpr const char* kShell = "exec /bin/bash -f\n";
 
@@ -204,6 +208,7 @@ std::optional<ResizeMethod::Outcome> CharmMethod::look(Clock::time_point now) {
 
 void CharmMethod::look_after(Clock::time_point now) {
   if (program_->status) return;
+  if (phase_ == Phase::running) sweep(now);
   if (order_) look_after_order(now);
   const bool is_to_be_asked = phase_ != Phase::running && phase_ != Phase::asked;
   if (is_to_be_asked) look_after_size(now);
@@ -268,6 +273,15 @@ void CharmMethod::on_size(std::uint32_t size, Clock::time_point now) {
   tell(wanted_);
 }
 
+/// Of the processes that an expansion has left behind.
+void CharmMethod::sweep(Clock::time_point now) {
+  if (now < sweep_at_) return;
+  const auto count = end_left_behind(program_->process.pid, size_, folder_.path());
+  const bool is_over = count || now > stopped_ + kSweeping;
+  sweep_at_ = is_over ? Clock::time_point::max() : now + kSweepAgain;
+  if (count.value_or(0) > 0) spdlog::debug("{} processes were left behind, killed", *count);
+}
+
 /// Done, or given up.
 void CharmMethod::settle(const std::string& error, Clock::time_point now) {
   phase_ = Phase::running;
@@ -275,8 +289,8 @@ void CharmMethod::settle(const std::string& error, Clock::time_point now) {
   query_.reset();
   const bool is_done = error.empty();
   if (is_done) {
-    const std::size_t count = end_unheard_children(program_->process.pid, folder_.path());
-    if (count > 0) spdlog::debug("{} processes that were left behind, killed", count);
+    sweep_at_ = now;
+    sweep(now);
   }
   if (is_done && is_awaited_) program_->cpus = target_.cpus;
   keep_to(program_->cpus);
@@ -297,7 +311,7 @@ ResizeMethod::Clock::time_point CharmMethod::next() const {
     case Phase::restarting:
       return query_at_;
     case Phase::running:
-      break;
+      return sweep_at_;
   }
   return Clock::time_point::max();
 }

@@ -56,6 +56,7 @@ class CharmMethod final : public ResizeMethod {
   void look_after_order(Clock::time_point now);
   void look_after_size(Clock::time_point now);
   void on_size(std::uint32_t size, Clock::time_point now);
+  void sweep(Clock::time_point now);
   void settle(const std::string& error, Clock::time_point now);
   void keep_to(const NodeSet& cpus) const;
 
@@ -77,6 +78,7 @@ class CharmMethod final : public ResizeMethod {
   std::string why_no_answer_{};                 // to the last one
   std::optional<Clock::time_point> lost_at_{};  // the connection of the order
   Clock::time_point begun_{}, stopped_{};
+  Clock::time_point sweep_at_ = Clock::time_point::max();
   std::optional<Outcome> outcome_{};  // to be told
 };
 
