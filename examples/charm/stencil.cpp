@@ -51,6 +51,7 @@ class Strip : public CBase_Strip {
   void pup(PUP::er& p) {
     p | iteration_;
     p | sides_;
+    p | is_at_step_;
     p | now_;
     p | next_;
     p | early_;
@@ -64,10 +65,11 @@ class Strip : public CBase_Strip {
       return;
     }
     take(is_above, values);
-    compute();
+    if (!is_at_step_) compute();  // a neighbour may have left the step already
   }
 
   void ResumeFromSync() override {
+    is_at_step_ = false;
     send();
     compute();
   }
@@ -113,7 +115,10 @@ class Strip : public CBase_Strip {
       const std::vector<double> early = std::move(early_);
       early_.clear();
       for (std::size_t i = 0; i < early.size(); i += columns + 1) take(early[i] != 0, &early[i + 1]);
-      if (iteration_ % period == 0) return AtSync();
+      if (iteration_ % period == 0) {
+        is_at_step_ = true;
+        return AtSync();
+      }
       send();
     }
   }
@@ -133,6 +138,7 @@ class Strip : public CBase_Strip {
   }
 
   int iteration_, sides_;
+  bool is_at_step_ = false;
   std::vector<double> now_, next_, early_;
 };
 
