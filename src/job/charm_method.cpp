@@ -1,5 +1,6 @@
 #include "job/charm_method.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -28,9 +29,10 @@ namespace {
 constexpr std::chrono::milliseconds kAgain{20};
 /// A question that has no answer by then went to a program that has begun anew since.
 constexpr std::chrono::seconds kNoAnswer{2};
-/// A program that has answered an order, and has its old size for so long, does not know such
-/// orders: Charm++ answers those as well.
-constexpr std::chrono::seconds kUnchanged{1};
+/// A program that has answered an order, and has its old size for so long, did not know such orders
+/// then: Charm++ answers those as well. It may have begun anew and not be there yet, so that it is
+/// told again; but not for longer than that.
+constexpr std::chrono::seconds kUnchanged{1}, kNotThere{10};
 
 /// Processes that are being started are not what they will be.
 constexpr std::chrono::milliseconds kSweepAgain{200};
@@ -262,6 +264,11 @@ void CharmMethod::on_size(std::uint32_t size, Clock::time_point now) {
     return settle("", now);
   }
   if (now < stopped_ + kUnchanged) return;
+  if (size == size_ &&
+      now < begun_ + std::min<Clock::duration>(kNotThere, settings_.script.ack_timeout)) {
+    phase_ = Phase::asked;
+    return tell(wanted_);
+  }
   if (size == size_) {
     return settle(fmt::format("the program has {} processes still: its Charm++ was not built with "
                               "--enable-shrinkexpand",

@@ -95,12 +95,18 @@ def test_what_has_begun_when_it_is_given_up_is_undone(charm):
 
 
 def test_one_that_cannot_shrink_is_seen(charm):
-    job = charm("unknown")
+    job = charm("unknown", "--ack-timeout", "2")
     refused = order(job, size=4)
     assert refused["error"] == \
         "the program has 2 processes still: its Charm++ was not built with --enable-shrinkexpand"
     assert order(job, size=1)["size"] == 2  # and it goes on
     assert ended(job)[:2] == (0, "done\n")
+
+
+def test_one_that_is_not_there_yet_is_told_again(charm):
+    job = charm("begins")
+    assert order(job, size=4)["ok"]
+    assert ended(job) == (0, "from 2 to 4\ndone\n", "")
 
 
 def test_one_that_dies_in_a_resize(charm):

@@ -10,6 +10,7 @@ to a step of load balancing every 50 ms, and whenever the file `step` is there i
     good        shrinks and expands as it is told at its next step
     late        the same, but its steps come by that file alone
     unknown     was built without shrinking and expanding
+    begins      does not know its first order
     dies        ends with exit code 3 when it is to start itself again
     raced       as `late`, but when another order comes before the step it has just begun, once, with the first one
     impostor    has another key
@@ -83,7 +84,9 @@ class Program:
         handler = header[8:].rstrip(b"\0")
         if handler == b"ccs_getinfo":
             answer(struct.pack(f">{self.size + 1}I", self.size, *[1] * self.size))
-        elif handler != b"set_bitmap" or self.behaviour == "unknown":
+        elif handler != b"set_bitmap" or self.behaviour in ("unknown", "begins"):
+            if self.behaviour == "begins" and handler == b"set_bitmap":
+                self.behaviour = "good"
             answer(b"")
         else:
             assert len(data) == self.size + 5 and data[-1] == 0, data
