@@ -3,7 +3,7 @@
 
     charmrun.py BEHAVIOUR +pN ++server-port PORT ++server-auth FILE ...
 
-It has as many children as processes, and ends with exit code 0 when the file `hurry` is there, in $DUCTILE_TEST. It comes
+It has as many children as processes, and ends with exit code 0 when the file `hurry` is there, in $DUCTILE_TEST or here. It comes
 to a step of load balancing every 50 ms, and whenever the file `step` is there if it is `late`. Of its orders it makes files
 `told-1`, `told-2` and so on. BEHAVIOUR:
 
@@ -30,7 +30,7 @@ import time
 class Program:
     def __init__(self, arguments):
         self.behaviour = arguments[1]
-        self.folder = pathlib.Path(os.environ["DUCTILE_TEST"])
+        self.folder = pathlib.Path(os.environ.get("DUCTILE_TEST", "."))
         self.size = int(next(word for word in arguments if word.startswith("+p"))[2:])
         self.port = int(arguments[arguments.index("++server-port") + 1])
         level, key = pathlib.Path(arguments[arguments.index("++server-auth") + 1]).read_text().split()
