@@ -27,8 +27,9 @@ namespace {
 
 /// From one question for its size to the next.
 constexpr std::chrono::milliseconds kAgain{20};
-/// A question that has no answer by then went to a program that has begun anew since.
-constexpr std::chrono::seconds kNoAnswer{2};
+/// A question that has no answer by then may have gone to a program that has begun anew since; or
+/// it is busy, so that the next one waits twice as long.
+constexpr std::chrono::milliseconds kMostPatience{8000};
 /// A program that has answered an order, and has its old size for so long, did not know such orders
 /// then: Charm++ answers those as well. It may have begun anew and not be there yet, so that it is
 /// told again; but not for longer than that.
@@ -240,12 +241,14 @@ void CharmMethod::look_after_size(Clock::time_point now) {
     const auto size = query_->answer() ? size_in(*query_->answer()) : std::nullopt;
     why_no_answer_ = query_->error();
     query_.reset();
+    patience_ = kFirstPatience;
     query_at_ = now + (phase_ == Phase::recalled ? kUnchanged : kAgain);
     if (size) return on_size(*size, now);
   }
   if (now < query_at_) return;
   query_.emplace([this] { return connect(); }, key_, CcsRequest{"ccs_getinfo", ""});
-  query_at_ = now + kNoAnswer;
+  query_at_ = now + patience_;
+  patience_ = std::min(2 * patience_, kMostPatience);
 }
 
 void CharmMethod::on_size(std::uint32_t size, Clock::time_point now) {

@@ -68,15 +68,17 @@ class CharmMethod final : public ResizeMethod {
   Generation* program_ = nullptr;
 
   Phase phase_ = Phase::starting;
-  std::uint32_t size_;                          // that it has, as it said last
-  std::uint32_t wanted_ = size_;                // that it has been told
-  Target target_{};                             // of the order
-  bool is_awaited_ = false;                     // somebody waits for an outcome
-  std::optional<CcsCall> order_{};              // told, and not answered yet
-  std::optional<CcsCall> query_{};              // of its size
-  Clock::time_point query_at_{};                // when to ask, or to ask again
-  std::string why_no_answer_{};                 // to the last one
-  std::optional<Clock::time_point> lost_at_{};  // the connection of the order
+  std::uint32_t size_;              // that it has, as it said last
+  std::uint32_t wanted_ = size_;    // that it has been told
+  Target target_{};                 // of the order
+  bool is_awaited_ = false;         // somebody waits for an outcome
+  std::optional<CcsCall> order_{};  // told, and not answered yet
+  std::optional<CcsCall> query_{};  // of its size
+  Clock::time_point query_at_{};    // when to ask, or to ask again
+  static constexpr std::chrono::milliseconds kFirstPatience{250};
+  std::chrono::milliseconds patience_ = kFirstPatience;  // of the next question
+  std::string why_no_answer_{};                          // to the last one
+  std::optional<Clock::time_point> lost_at_{};           // the connection of the order
   Clock::time_point begun_{}, stopped_{};
   Clock::time_point sweep_at_ = Clock::time_point::max();
   std::optional<Outcome> outcome_{};  // to be told
