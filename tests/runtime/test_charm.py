@@ -5,12 +5,13 @@ import contextlib
 import os
 import random
 import re
+import shutil
 import socket
 import subprocess
 
 import pytest
 
-from conftest import PATIENCE, PROGRAM, ROOT, run
+from conftest import PATIENCE, ROOT, processes_with, run
 from test_script import order, wait_for
 
 CHARMRUN = ROOT / "tests/runtime/programs/charmrun.py"
@@ -132,6 +133,11 @@ def test_strangers_do_not_reach_its_port(charm):
     assert status["network"] == "own"
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", status["port"]), timeout=5)
+    if os.geteuid() == 0 and shutil.which("setpriv"):
+        for pid in processes_with(job.mark):
+            entered = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "nsenter", "-n", "-t",
+                                      str(pid), "true"], capture_output=True)
+            assert entered.returncode != 0
     assert ended(job) == (0, "done\n", "")
 
 
