@@ -1,5 +1,5 @@
 """`ductile run --kind charm`: programs of Charm++, which are told by CCS to shrink and to expand. programs/charmrun.py
-speaks as they do; scripts/measure-charm tries real ones."""
+speaks as they do. With $CHARM_HOME, a folder into which Charm++ was built with --enable-shrinkexpand, a real one runs."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from conftest import PATIENCE, ROOT, processes_with, run
+from conftest import PATIENCE, PROGRAM, ROOT, processes_with, run
 from test_script import order, wait_for
 
 CHARMRUN = ROOT / "tests/runtime/programs/charmrun.py"
@@ -172,3 +172,12 @@ def test_what_is_ours_to_say(word):
 def test_is_for_this_host():
     refused = run("run", "--kind", "charm", "--hosts", "h1:4", "--", CHARMRUN, "good")
     assert refused.returncode == 2 and "--hosts: programs of --kind charm are started on this host" in refused.stderr
+
+
+def test_a_real_one():
+    if not os.environ.get("CHARM_HOME"):
+        pytest.skip("$CHARM_HOME names no Charm++ that can shrink and expand")
+    done = subprocess.run([ROOT / "scripts/measure-charm", "--charm", os.environ["CHARM_HOME"], "--ductile",
+                           os.path.abspath(PROGRAM), "--resizes", "5", "--iterations", "4000"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "5 resizes of 1 to 4 nodes: the result is exact; COMPLETED" in done.stdout
