@@ -113,7 +113,9 @@ Mpi choose_mpi(const RunOptions& options, const RunSettings& settings) {
                        "programs of --kind " + options.kind + " are started without an MPI",
                        "drop it, or say --kind mpi");
     }
-    if (!options.hosts.empty() && settings.kind == JobKind::threads) {
+    const bool is_of_this_host =
+        settings.kind == JobKind::threads || settings.kind == JobKind::charm;
+    if (!options.hosts.empty() && is_of_this_host) {
       throw InputError({.field = "--hosts"},
                        "programs of --kind " + options.kind + " are started on this host",
                        "drop it, or say --kind mpi");
@@ -485,7 +487,8 @@ void add_run_command(CLI::App& app) {
           "mpi: can be resized; rigid: never; steps: a script, of which each `ductile run` "
           "is resized; threads: a program whose cores on this host change, -n of them at first; "
           "script: a program that changes its size when it is told; restart: one that is stopped "
-          "at a checkpoint and started again")
+          "at a checkpoint and started again; charm: the charmrun of a program of Charm++ that can "
+          "shrink and expand")
       ->check(CLI::IsMember(std::vector<std::string>(kJobKindWords.begin(), kJobKindWords.end())))
       ->capture_default_str();
   command->add_flag("--oversubscribe", settings.oversubscribes,

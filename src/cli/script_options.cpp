@@ -33,7 +33,7 @@ void add_script_options(CLI::App& command, ScriptOptions& options) {
       "stop [TERM, if there is no --checkpoint]")
       ->type_name("USR1|TERM|...");
   limit("--ack-timeout", options.ack_timeout,
-        "--kind script: a program that has not answered by then refuses [30]");
+        "--kind script, charm: a program that has not answered by then refuses [30]");
   add("--checkpoint", options.checkpoint,
       "--kind restart: the command of the shell that has the program checkpoint and stop")
       ->type_name("CMD");
@@ -68,7 +68,9 @@ ScriptSettings script_settings(const ScriptOptions& options, JobKind kind) {
     settings.signal = *signal;
   }
   if (options.ack_timeout) {
-    if (kind != JobKind::script) refuse_option("--ack-timeout", "--kind script");
+    if (kind != JobKind::script && kind != JobKind::charm) {
+      refuse_option("--ack-timeout", "--kind script and --kind charm");
+    }
     settings.ack_timeout = whole_milliseconds(*options.ack_timeout);
   }
   const auto of_restart = [&](const char* name, const auto& option) {

@@ -157,8 +157,8 @@ void add_options(CLI::App& command, WrittenJob& w) {
   add("--kind", w.kind,
       "mpi: as --mpi says; threads: one program of one process, whose threads follow the cores of "
       "its nodes; script: a program that changes its size when it is told; restart: one that is "
-      "stopped at a checkpoint and started again")
-      ->check(CLI::IsMember({"mpi", "threads", "script", "restart"}))
+      "stopped at a checkpoint and started again; charm: a program of Charm++")
+      ->check(CLI::IsMember({"mpi", "threads", "script", "restart", "charm"}))
       ->capture_default_str();
   add_script_options(command, w.told);
   add("-d,--dependency", w.dependency,
@@ -251,10 +251,11 @@ void set_sizes(const WrittenJob& w, Submission& s) {
   s.max = w.max != 0 ? w.max : nodes.is_range ? nodes.last : 0;
   std::string type = w.type;
   if (!w.malleability.empty()) set_malleability(w.malleability, s, type);
-  s.type = !type.empty() ? *from_word<JobType>(kJobTypeWords, type)
-           : s.min != 0 || s.max != 0 || w.kind == "script" || w.kind == "restart"
-               ? JobType::malleable
-               : JobType::rigid;
+  s.type =
+      !type.empty() ? *from_word<JobType>(kJobTypeWords, type)
+      : s.min != 0 || s.max != 0 || w.kind == "script" || w.kind == "restart" || w.kind == "charm"
+          ? JobType::malleable
+          : JobType::rigid;
 }
 
 /// What a program, or a script, gets of this process.

@@ -40,8 +40,9 @@ constexpr const char* kHostFile = "host";
 constexpr const char* kSessionsFile = "sessions";
 
 /// Where it may be, the best place first.
-std::vector<std::string> parents() {
+std::vector<std::string> parents(JobFolder::Place place) {
   std::vector<std::string> all;
+  if (place == JobFolder::Place::memory) all.emplace_back("/dev/shm");
   const char* const temporary = std::getenv("TMPDIR");
   const std::string_view path = temporary == nullptr ? "" : temporary;
   if (path.starts_with('/') && path.size() <= kLongestParent) all.emplace_back(path);
@@ -119,10 +120,10 @@ void remove_old_folders(const std::string& parent) {
 
 }  // namespace
 
-JobFolder::JobFolder() {
+JobFolder::JobFolder(Place place) {
   std::string why;
   int error = 0;
-  for (const std::string& where : parents()) {
+  for (const std::string& where : parents(place)) {
     remove_old_folders(where);
     path_ = where + "/" + prefix() + "XXXXXX";
     if (mkdtemp(path_.data()) != nullptr) {

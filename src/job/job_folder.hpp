@@ -12,9 +12,11 @@ namespace ductile {
 /// is made.
 class JobFolder {
  public:
+  enum class Place { temporary, memory };
   /// Below $TMPDIR, or where none can be made there, or its path would be too long for a socket,
-  /// or the disk is full, below /tmp or /dev/shm. std::system_error if none can be made.
-  JobFolder();
+  /// or the disk is full, below /tmp or /dev/shm; with `memory` below /dev/shm first.
+  /// std::system_error if none can be made.
+  explicit JobFolder(Place place = Place::temporary);
   JobFolder(const JobFolder&) = delete;
   JobFolder& operator=(const JobFolder&) = delete;
   ~JobFolder();

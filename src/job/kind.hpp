@@ -21,10 +21,12 @@ enum class JobKind {
   script,
   /// Any program that can be stopped at a checkpoint and started again (restart_method.hpp).
   restart,
+  /// A program of Charm++ that shrinks and expands when it is told by CCS (charm_method.hpp).
+  charm,
 };
 
-inline constexpr std::array<std::string_view, 6> kJobKindWords = {"mpi",     "rigid",  "steps",
-                                                                  "threads", "script", "restart"};
+inline constexpr std::array<std::string_view, 7> kJobKindWords = {
+    "mpi", "rigid", "steps", "threads", "script", "restart", "charm"};
 
 /// What the size of such a job counts.
 constexpr std::string_view unit_of(JobKind kind) {
@@ -34,6 +36,7 @@ constexpr std::string_view unit_of(JobKind kind) {
     case JobKind::steps:
     case JobKind::script:
     case JobKind::restart:
+    case JobKind::charm:
       break;
     case JobKind::threads:
       return "cores";
@@ -51,6 +54,7 @@ constexpr bool has_own_method(JobKind kind) {
     case JobKind::threads:
     case JobKind::script:
     case JobKind::restart:
+    case JobKind::charm:
       return true;
   }
   return false;

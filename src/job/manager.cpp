@@ -343,8 +343,9 @@ void Manager::wait(const Signals& signals) {
   const auto now = Clock::now();
   if (method_) method_->add_to(poller);
   if (host_watts_) host_watts_->add_to(poller);
-  const auto next = std::min(
+  auto next = std::min(
       {now + std::chrono::seconds(1), measurement_.next(), resizes_.next(), table_.next()});
+  if (method_) next = std::min(next, method_->next());
   poller.wait(next - now);
 }
 
@@ -455,6 +456,7 @@ void Manager::start_generation(std::uint32_t size, const std::vector<Host>& host
        .cores = {.are_chosen = !cpus_.empty(), .are_shared = !is_first || is_crowded(size)},
        .input = input_.of(is_first ? 0 : number, again),
        .given = method_ ? method_->given() : -1,
+       .prepare = method_ ? method_->prepare() : nullptr,
        .launcher = method_ ? method_->launcher(target) : std::nullopt});
   if (method_) method_->on_started(started);
 }

@@ -194,12 +194,14 @@ pid_t start_session(const std::vector<std::string>& words,
 
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
                       const Descriptor& input, const NodeSet& cpus, const std::string& group,
-                      const ResourceLimits& limits, int given) {
+                      const ResourceLimits& limits, int given,
+                      const std::function<const char*()>& first) {
   Pipe out = new_pipe();
   Pipe err = new_pipe();
   const pid_t parent = getpid();
   const auto prepare = [&]() -> const char* {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (const char* const failed = first ? first() : nullptr) return failed;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);     // which a process that gets other rights loses
     if (getppid() != parent) _exit(127);  // it has gone meanwhile
     keep_to(cpus);
     dup2(input ? input.get() : open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);

@@ -77,11 +77,12 @@ pid_t start_session(const std::vector<std::string>& words,
 /// leads a session of its own, ends when this process does (SIGTERM), and reads from `input`; from
 /// /dev/null if that is no descriptor. It is in the control group of the folder `group` if that
 /// is not empty, and has these resource limits. `given` is a descriptor that it has under the same
-/// number; none if negative. Throws RunError if it cannot be started.
+/// number; none if negative. `first` is called in the new process before all else, as `prepare` of
+/// `begin_session` is. Throws RunError if it cannot be started.
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
                       const Descriptor& input, const NodeSet& cpus = {},
                       const std::string& group = {}, const ResourceLimits& limits = {},
-                      int given = -1);
+                      int given = -1, const std::function<const char*()>& first = nullptr);
 
 /// This process, and those it will start, run on these processors only; on any if there are none.
 void keep_to(const NodeSet& cpus);

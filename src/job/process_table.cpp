@@ -43,9 +43,10 @@ Generation& ProcessTable::start(const Start& how) {
   const std::vector<std::string> words = command_line(launcher, how.size, variables, how.cores);
   spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
   generation->group = Cgroup::make(std::to_string(number));
-  generation->process = start_process(
-      words, variables, how.input, how.cpus,
-      generation->group ? generation->group->folder() : std::string(), limits_, how.given);
+  generation->process =
+      start_process(words, variables, how.input, how.cpus,
+                    generation->group ? generation->group->folder() : std::string(), limits_,
+                    how.given, how.prepare);
   if (has_session(launcher_) && folder_ != nullptr) {
     folder_->note_session(session_folder(generation->process.pid));
   }

@@ -45,6 +45,8 @@ class ProcessTable {
     Descriptor input{};
     /// A descriptor that the program has as well; none if negative.
     int given = -1;
+    /// Called in the new process before all else, as `begin_session` has it; nothing if null.
+    std::function<const char*()> prepare{};
     /// How it is started, if not as the others.
     std::optional<Launcher> launcher{};
   };

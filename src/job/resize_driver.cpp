@@ -400,7 +400,9 @@ void ResizeDriver::keep_deadlines(Clock::time_point now) {
     carry_out();
   }
   if (ordered_ && !has_begun() && now > ordered_at_ + settings_.limits.starting) {
-    refuse_ordered("the program does not use libductile-app, or has not called ductile_init() yet");
+    refuse_ordered(method_ != nullptr ? method_->why_not_ready()
+                                      : "the program does not use libductile-app, or has not "
+                                        "called ductile_init() yet");
   }
   tell_slow_start(now);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "job/charm_method.hpp"
 #include "job/restart_method.hpp"
 #include "job/script_method.hpp"
 #include "job/threads_method.hpp"
@@ -22,6 +23,8 @@ std::unique_ptr<ResizeMethod> make_resize_method(const RunSettings& settings,
       return std::make_unique<ScriptMethod>(settings, folder);
     case JobKind::restart:
       return std::make_unique<RestartMethod>(settings, folder, std::move(outside));
+    case JobKind::charm:
+      return std::make_unique<CharmMethod>(settings);
   }
   return nullptr;
 }

@@ -60,10 +60,14 @@ class ResizeMethod {
   virtual int given() const { return -1; }
   /// How it is started, if not as the settings say.
   virtual std::optional<Launcher> launcher(const Target& /*target*/) { return std::nullopt; }
+  /// Called in its new process before all else, as `begin_session` has it; nothing to do if null.
+  virtual std::function<const char*()> prepare() const { return nullptr; }
   /// It has been started.
   virtual void on_started(Generation& /*generation*/) {}
   /// It can be resized now; orders wait until then.
   virtual bool is_ready() const { return true; }
+  /// Why it is not.
+  virtual std::string why_not_ready() const { return "the program cannot be resized yet"; }
   /// All of a generation have ended. Is that not the end of the job?
   virtual bool on_ended(const Generation& /*generation*/, int /*code*/) { return false; }
   /// Another child of this process has.

@@ -44,7 +44,8 @@ std::vector<std::string> to_words(const ScriptSettings& settings, JobKind kind) 
   };
   const bool is_told = kind == JobKind::script || kind == JobKind::restart;
   if (is_told && settings.signal != 0) add("signal", std::string(signal_word(settings.signal)));
-  if (kind == JobKind::script) add("ack-timeout", seconds(settings.ack_timeout));
+  const bool answers = kind == JobKind::script || kind == JobKind::charm;
+  if (answers) add("ack-timeout", seconds(settings.ack_timeout));
   if (kind != JobKind::restart) return words;
   if (!settings.checkpoint.empty()) add("checkpoint", settings.checkpoint);
   add("checkpoint-timeout", seconds(settings.checkpoint_timeout));

@@ -22,6 +22,7 @@ TEST(ScriptSettings, AreOptionsOfTheirKind) {
   ScriptSettings settings{.signal = SIGUSR1, .ack_timeout = std::chrono::milliseconds(1500)};
   EXPECT_EQ(to_words(settings, JobKind::script),
             (std::vector<std::string>{"--signal=USR1", "--ack-timeout=1.5"}));
+  EXPECT_EQ(to_words(settings, JobKind::charm), std::vector<std::string>{"--ack-timeout=1.5"});
   settings = {.checkpoint = "save a b", .restart = "go {n}"};
   EXPECT_EQ(to_words(settings, JobKind::restart),
             (std::vector<std::string>{"--checkpoint=save a b", "--checkpoint-timeout=600",

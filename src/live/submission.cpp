@@ -160,7 +160,7 @@ JobKind Submission::kind_of_run() const {
 }
 
 Duration Submission::answers_within() const {
-  if (kind == JobKind::script) return told.ack_timeout;
+  if (kind == JobKind::script || kind == JobKind::charm) return told.ack_timeout;
   if (kind == JobKind::restart) return told.checkpoint_timeout + told.settle;
   return {};
 }
@@ -358,7 +358,7 @@ Submission submission_from_json(const Json& json) {
   s.is_requeued = in.flag("requeue");
   s.mpi = in.choice("mpi", kMpiWords, s.mpi);
   s.kind = in.choice("kind", kJobKindWords, s.kind);
-  if (s.kind == JobKind::script || s.kind == JobKind::restart) take_script(in, s);
+  if (has_own_method(s.kind) && s.kind != JobKind::threads) take_script(in, s);
   s.script = in.text("script", kMaxScript);
   s.program = in.texts("program");
   s.folder = in.text("chdir", 4096);
@@ -399,7 +399,8 @@ Submission submission_from_json(const Json& json) {
          "write the fewer ones first, as in --watts 150-250");
   }
   if (s.kind == JobKind::rigid || s.kind == JobKind::steps) {
-    fail("kind", "jobs are submitted as mpi, threads, script or restart", "use another --kind");
+    fail("kind", "jobs are submitted as mpi, threads, script, restart or charm",
+         "use another --kind");
   }
   if (s.has_threads() && s.mpi != Mpi::none) {
     fail("kind", "a job of threads is started without an MPI", "say --mpi none");

@@ -74,7 +74,7 @@ TEST(Submission, OfThreadsHasAllCoresOfItsNodes) {
   EXPECT_EQ(with("type", "evolving"),
             "type: a job of threads does not ask for another size; say --type malleable");
   EXPECT_EQ(with("kind", "steps"),
-            "kind: jobs are submitted as mpi, threads, script or restart; use another --kind");
+            "kind: jobs are submitted as mpi, threads, script, restart or charm; use another --kind");
 }
 
 TEST(Submission, IsTheSameAfterTheWire) {

@@ -1,5 +1,5 @@
-"""Jobs of programs that are not MPI under `ductile serve`: told their size (--kind script), or stopped at a checkpoint and
-started again (--kind restart)."""
+"""Jobs of programs that are not MPI under `ductile serve`: told their size (--kind script, and --kind charm by CCS), or
+stopped at a checkpoint and started again (--kind restart)."""
 
 import json
 import pathlib
@@ -216,3 +216,19 @@ def test_bad_requests(cluster):
                                 ("ack_timeout_us", 1, "ack_timeout_us: 1 is out of range")):
         answer = c.ask({"do": "submit", "job": dict(job, **{field: value})})
         assert (answer["ok"], answer["code"]) == (False, 2) and error in answer["error"], json.dumps(answer)
+
+
+def test_resizes_of_a_program_of_charm(cluster):
+    c = cluster("6x1", "easy")
+    charmrun = pathlib.Path(__file__).resolve().parents[1] / "runtime/programs/charmrun.py"
+    job = c.submit("--kind", "charm", "-N", "2", "--max-nodes", 6, "--", charmrun, "good")
+    c.wait_for_size(job, 2)
+    sizes = [2, 5, 1, 3, 6, 2]
+    for size in sizes[1:]:
+        is_moved(c, job, size)
+    (c.folder / "hurry").touch()
+    [ended] = c.wait_for_end(job)
+    assert ended["state"] == "COMPLETED"
+    assert [change["nodes"] for change in ended["sizes"]] == [*sizes, 0]
+    assert c.output(job) == "".join(f"from {old} to {new}\n" for old, new in zip(sizes, sizes[1:])) + "done\n"
+    c.replay()

@@ -51,7 +51,7 @@ class Job:
     tests/live/programs/patient.c."""
 
     def __init__(self, folder, mpi, size, program, *arguments, options=(), is_patient=True, patient_from=0,
-                 stdin=None):
+                 stdin=None, before=()):
         if not isinstance(program, pathlib.Path):
             program = example(program, mpi)
         self.hurry = folder / "hurry"
@@ -60,7 +60,7 @@ class Job:
         self.mark = f"DUCTILE_TEST={folder}"
         self.report = folder / "report"
         self.process = subprocess.Popen(
-            [PROGRAM, "run", "-n", str(size), "--mpi", mpi, "--control", self.socket, "--report",
+            [*before, PROGRAM, "run", "-n", str(size), "--mpi", mpi, "--control", self.socket, "--report",
              str(self.report), *map(str, options), "--", *program, *map(str, arguments)],
             stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=dict(os.environ, DUCTILE_TEST=str(folder), PATIENT_UNTIL=str(self.hurry),

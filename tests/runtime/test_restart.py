@@ -295,7 +295,7 @@ def test_a_signal_ends_it_whatever_is_under_way(counter):
     (["--signal", "STOP"], "--signal: 'STOP' is no signal that a program can be told something by"),
     (["--checkpoint-timeout", "0"], "--checkpoint-timeout"),
     (["--checkpoint-exit", "256"], "--checkpoint-exit"),
-    (["--ack-timeout", "1"], "--ack-timeout: this is for --kind script; drop it, or say so"),
+    (["--ack-timeout", "1"], "--ack-timeout: this is for --kind script and --kind charm; drop it, or say so"),
 ])
 def test_bad_options(options, error):
     done = run("run", "--kind", "restart", *options, "--", "/bin/true")
