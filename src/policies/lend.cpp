@@ -5,7 +5,8 @@
 // them for twice the time, and ends earlier: so it is given more than a socket.
 //
 // With R running jobs, Q waiting ones and G guests started a pass costs O((1 + G) (R + Q)) besides
-// the plans of its base, and R looks at the plan for each job that might have mates.
+// the plans of its base, and up to R looks at the plan for each job that might have mates: at those
+// that it could repay.
 #include <algorithm>
 #include <iterator>
 

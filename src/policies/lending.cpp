@@ -61,7 +61,7 @@ bool Lending::start_inside(Pass& pass, MateFinder& finder, Timeline& plan, JobId
                         const Mate& mate) -> std::optional<double> {
     if (is_overdue(pass, mate)) return std::nullopt;
     const double its = worth(mate.job, mate.loss);
-    if (worth(id, gain) <= margin * its) return std::nullopt;  // nor with others besides
+    if (worth(id, gain) <= margin * its) return std::nullopt;  // no set with it pays
     if (protects && is_reserved(pass, plan, guest, mate)) return std::nullopt;
     return its;
   };

@@ -3,8 +3,9 @@
 // cores of their nodes, if it is believed to end earlier so. Its mates are those whose slowdown
 // suffers the least.
 //
-// With R running jobs, Q waiting ones and G guests started a pass costs O((1 + G) (R + Q)) besides
-// the plans of its base, and O(R log R) for each job that might have mates.
+// With R running jobs, Q waiting ones and G guests started a pass costs O((1 + G) (R log R + Q))
+// besides the plans of its base, and O(R log R) for each kind of job that might have mates: of so
+// many nodes, cores and seconds.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 namespace ductile {
@@ -146,7 +147,7 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing,
     }
     std::ranges::sort(each, std::greater());
   }
-  // The guests that are tried are those beside anybody who is malleable, mate or not.
+  // Only now: who is no mate still counts in what guests are tried, as the policies say.
   if (latest_end) {
     for (Candidate& its : mates_) its.latest = (*latest_end)(its.job);
     std::erase_if(mates_, [](const Candidate& its) { return its.end > its.latest; });
@@ -208,20 +209,20 @@ MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
   for (const Candidate& its : mates_) {
-    if (suits(its, guest)) hosts.all.push_back({&its, longest(its, guest)});
+    if (suits(its, guest)) hosts.all.push_back({&its, longest_of(its, guest)});
   }
   std::ranges::stable_sort(hosts.all, {}, [](const Hosts::Host& each) { return each.its->nodes; });
   for (const auto& [its, most] : hosts.all) {
     if (hosts.by_nodes.empty() || hosts.by_nodes.back().nodes < its->nodes) {
       hosts.by_nodes.push_back({its->nodes, Duration{}});
     }
-    Duration& there = hosts.by_nodes.back().shared;
+    Duration& there = hosts.by_nodes.back().longest;
     there = std::max(there, most);
   }
   return hosts;
 }
 
-Duration MateFinder::longest(const Candidate& its, const Guest& guest) const {
+Duration MateFinder::longest_of(const Candidate& its, const Guest& guest) const {
   constexpr Wide kMost = Duration::max().count() / 4;
   if (!sharing_.inside) return Duration{static_cast<std::int64_t>(kMost)};
   const Wide shared = speed(its, guest), left = its.left * kPerMille;
@@ -238,14 +239,14 @@ Duration MateFinder::longest(const Candidate& its, const Guest& guest) const {
   return Duration{static_cast<std::int64_t>(most)};
 }
 
-Duration MateFinder::longest(const Hosts& hosts, Nodes least, Nodes most) const {
+Duration MateFinder::longest_of(const Hosts& hosts, Nodes least, Nodes most) const {
   Duration longest{};
   const auto& all = hosts.by_nodes;
   for (std::size_t i = 0; i < all.size() && all[i].nodes <= most; ++i) {
     const auto& one = all[i];
-    if (one.shared <= longest) continue;
+    if (one.longest <= longest) continue;
     if (one.nodes >= least || sharing_.mates > 2) {
-      longest = one.shared;
+      longest = one.longest;
       continue;
     }
     if (sharing_.mates < 2) continue;
@@ -253,7 +254,7 @@ Duration MateFinder::longest(const Hosts& hosts, Nodes least, Nodes most) const 
     for (std::size_t j = all.size(); j-- > i;) {
       const Nodes both = one.nodes + all[j].nodes;
       if (both < least) break;
-      if (both <= most) longest = std::max(longest, std::min(one.shared, all[j].shared));
+      if (both <= most) longest = std::max(longest, std::min(one.longest, all[j].longest));
     }
   }
   return longest;
@@ -263,9 +264,9 @@ bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
   if (guest.cores == 0 || mates_.empty()) return false;
   Hosts& its = hosts(guest);
   const Nodes least = guest.nodes > idle ? guest.nodes - idle : 1;
-  if (idle > 0) return longest(its, least, guest.nodes) >= guest.shared;
+  if (idle > 0) return longest_of(its, least, guest.nodes) >= guest.shared;
   const auto [at, is_new] = its.known.try_emplace(guest.nodes);
-  if (is_new) at->second = longest(its, least, guest.nodes);
+  if (is_new) at->second = longest_of(its, least, guest.nodes);
   return at->second >= guest.shared;
 }
 
@@ -295,8 +296,8 @@ std::vector<Guest> MateFinder::kinds() const {
 bool MateFinder::may_have_mates(const Queue::Need& need, Nodes idle) {
   if (mates_.empty()) return false;
   if (!sharing_.inside) return true;
-  if (longest_.idle != idle) longest_ = {idle, {}};
-  std::vector<std::optional<Duration>>& known = longest_.by_nodes;
+  if (asked_.idle != idle) asked_ = {idle, {}};
+  std::vector<std::optional<Duration>>& known = asked_.by_nodes;
   if (known.size() <= need.nodes) known.resize(std::size_t{need.nodes} + 1);
   std::optional<Duration>& its = known[need.nodes];
   if (!its) {
@@ -304,7 +305,7 @@ bool MateFinder::may_have_mates(const Queue::Need& need, Nodes idle) {
     const Nodes least = need.nodes > idle ? need.nodes - idle : 1;
     if (!kinds_) kinds_ = kinds();
     for (const Guest& each : *kinds_) {
-      its = std::max(*its, longest(hosts(each), least, need.nodes));
+      its = std::max(*its, longest_of(hosts(each), least, need.nodes));
     }
   }
   // On shared nodes it takes no less.
@@ -378,6 +379,9 @@ const ChosenMates& MateFinder::choose_once(const Guest& guest, Nodes idle, Penal
       chosen_.try_emplace({lane, pass_.cells_of(guest.job), guest.bound, guest.nodes, guest.cores,
                            guest.of, guest.efficiency, guest.shared, idle});
   if (is_new) at->second = choose(guest, idle, penalty);
+  if (!is_new && pass_.checks() && choose(guest, idle, penalty) != at->second) {
+    throw std::logic_error("guests that are alike have other mates");
+  }
   return at->second;
 }
 

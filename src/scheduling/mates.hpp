@@ -70,6 +70,7 @@ struct Mate {
   double penalty = 0;       // to be small: of the mates together, too
   Time end{};               // with the guest
   Duration loss{};          // so much later than without
+  bool operator==(const Mate&) const = default;
 };
 
 /// Who is chosen for a guest, in the order of candidates; nobody if there are none. They have these
@@ -83,6 +84,7 @@ struct ChosenMates {
   bool was_cut = false;
 
   double sum() const { return penalty + guests; }
+  bool operator==(const ChosenMates&) const = default;
 };
 
 /// A guest and its mates; it has none if there are none.
@@ -131,8 +133,9 @@ class MateFinder {
   /// penalties have the least sum; ties: fewer, then those of less penalty, that end later, that
   /// came first. Nobody if there are none.
   ChosenMates choose(const Guest& guest, Nodes idle, Penalty penalty);
-  /// The same, looked for once for all guests that are alike: where a penalty hangs on nothing of
-  /// the guest but its nodes, its cores and its time, nor on the plan.
+  /// The same, looked for once for all guests that are alike. For penalties that are the same for
+  /// two guests of as many nodes and cores that take as long, whichever jobs they are, and whatever
+  /// has been planned or started since.
   const ChosenMates& choose_once(const Guest& guest, Nodes idle, Penalty penalty);
   /// Of the guests that a waiting job would be beside one or the other mates the one whose mates,
   /// as `mates_for` says, have the least penalty, with what it loses itself. Up to `idle` of its
@@ -162,18 +165,19 @@ class MateFinder {
       const Candidate* its;
       Duration longest{};  // guest of it
     };
-    struct Longest {
+    struct OfSize {
       Nodes nodes = 0;
-      Duration shared{};
+      Duration longest{};
     };
     std::vector<Host> all;
-    std::vector<Longest> by_nodes;
+    std::vector<OfSize> by_nodes;
     std::map<Nodes, Duration> known;  // with no idle nodes: what was asked before
   };
   Hosts& hosts(const Guest& guest);
-  Duration longest(const Hosts& hosts, Nodes least, Nodes most) const;
+  /// The longest one with mates of so many nodes together.
+  Duration longest_of(const Hosts& hosts, Nodes least, Nodes most) const;
   /// The longest one that this candidate could have.
-  Duration longest(const Candidate& candidate, const Guest& guest) const;
+  Duration longest_of(const Candidate& candidate, const Guest& guest) const;
   /// So many cores of each node a job that uses so many would have as a guest beside mates that
   /// have `of`, of no more than `most` of them.
   std::uint32_t given(std::uint32_t uses, std::uint32_t of, std::uint32_t most) const;
@@ -216,13 +220,13 @@ class MateFinder {
   std::array<std::vector<std::uint16_t>, kBoundWords.size()> efficiencies_;
   // By the cores that a guest takes, of how many, what it is bound by, and its efficiency.
   std::map<std::tuple<std::uint32_t, std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
-  /// By numbers of nodes, with so many idle ones besides: the longest guest that could have mates,
-  /// or that this was not asked.
-  struct Longest {
+  /// The longest guest of so many nodes that could have mates, with so many idle nodes besides;
+  /// nothing where nobody has asked yet.
+  struct Asked {
     Nodes idle = 0;
     std::vector<std::optional<Duration>> by_nodes;
   };
-  Longest longest_;
+  Asked asked_;
   std::optional<std::vector<Guest>> kinds_;
   /// Guests with one such key are alike: who could be a mate of one could be one of the other.
   using Kind = std::tuple<LaneId, Cells, Bound, Nodes, std::uint32_t, std::uint32_t, std::uint16_t,

@@ -264,6 +264,81 @@ TEST(Mates, NoSplitLosesLessThanTheOneOfTheLeastLoss) {
   EXPECT_GT(fewer, 10);
 }
 
+// Who has mates is never passed by for his length, however nodes are shared; and who is alike has
+// the same ones.
+TEST(Mates, NobodyWhoHasSomeIsPassedBy) {
+  int found = 0, passed_by = 0, beside_guests = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Draws draws(seed, Stream::test, 6);
+    Stage::Setup setup;
+    setup.platform = {.nodes = 30, .cores_per_node = 8, .sockets_per_node = 2};
+    setup.can.parts = setup.can.instant_cores = true;
+    setup.rules.record = false;
+    setup.rules.contention = some_contention(draws);
+    Stage stage(setup);
+    const auto job = [&](Nodes size, std::int64_t walltime_s) {
+      JobSpec spec = malleable(exactly(size), size, walltime_s);
+      spec.cores = static_cast<std::uint16_t>(2 * draws.below(5));
+      spec.ranks = static_cast<std::uint16_t>(1 + draws.below(2));
+      spec.bound = some_bound(draws);
+      return spec;
+    };
+    const Sharing sharing{.factor = Decimal(draws.chance(0.5) ? 0.5 : 0.75),
+                          .mates = static_cast<std::uint32_t>(1 + draws.below(4)),
+                          .guests = static_cast<std::uint32_t>(1 + draws.below(2)),
+                          .inside = draws.chance(0.8),
+                          .whole_sockets = draws.chance(0.5),
+                          .split = draws.chance(0.5) ? Split::most : Split::least_loss};
+    const auto idle = static_cast<Nodes>(draws.below(3));
+    const bool are_bound = draws.chance(0.7);
+    for (Nodes used = 0, size = 1; used + size <= 30;
+         size = static_cast<Nodes>(1 + draws.below(5))) {
+      used += size;
+      stage.run(job(size, static_cast<std::int64_t>(100 + draws.below(400))));
+    }
+    stage.at(10);
+    for (int i = 0; i < 12; ++i) {
+      const auto size = static_cast<Nodes>(1 + draws.below(6));
+      stage.submit(job(size, static_cast<std::int64_t>(20 + 20 * draws.below(15))));
+    }
+    const auto look = [&](Pass& pass) {
+      const auto latest_end = [&](JobId id) {
+        if (!are_bound || index(id) % 3 == 0) return kNever;
+        return pass.job(id).limit + whole_seconds(index(id) % 7 * 10);
+      };
+      const auto penalty = [&](const Mate& mate) -> std::optional<double> {
+        if (mate.end > latest_end(mate.job)) return std::nullopt;
+        return to_seconds(mate.loss);
+      };
+      std::optional<MateFinder> finder(std::in_place, pass, sharing, latest_end);
+      for (JobId id = pass.first_pending(); id != JobId::none; id = pass.next_pending(id)) {
+        const bool may = finder->may_have_mates(pass.start_need(id), idle);
+        const Match match = finder->best(id, idle, [&](const Guest& guest) {
+          const ChosenMates chosen = finder->choose(guest, idle, penalty);
+          EXPECT_EQ(finder->choose_once(guest, idle, penalty), chosen) << "seed " << seed;
+          return chosen;
+        });
+        passed_by += !may;
+        if (match.empty()) continue;
+        EXPECT_TRUE(may) << "seed " << seed << ", job " << index(id);
+        ++found;
+        const bool is_whole = match.chosen.nodes == match.guest.nodes;
+        for (const Mate& mate : match.chosen.mates) {
+          beside_guests += pass.job(mate.job).holding.parts.empty() ? 0 : 1;
+        }
+        // So that others have guests already.
+        if (is_whole && finder->start(pass, match)) finder.emplace(pass, sharing, latest_end);
+      }
+    };
+    stage.pass(look);
+    stage.at(20);  // those that have started since may have guests, or be beside them
+    stage.pass(look);
+  }
+  EXPECT_GT(found, 500);
+  EXPECT_GT(passed_by, 500);
+  EXPECT_GT(beside_guests, 50);
+}
+
 /// 64 nodes of 8 cores, with jobs of one node each, which all run as long.
 Stage many_small(std::uint32_t count) {
   Stage::Setup setup;

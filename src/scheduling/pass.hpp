@@ -215,6 +215,8 @@ class Pass {
   std::optional<std::vector<JobId>> guests_of(JobId id) const { return state_.guests_of(id); }
   /// What jobs that share nodes are believed to lose by each other.
   const Contention& contention() const { return state_.rules.contention; }
+  /// Invariants are checked: what is remembered may be compared with what is found anew.
+  bool checks() const { return state_.rules.check; }
   /// All that there is of a node.
   Slice whole(std::uint32_t node) const { return state_.whole(node); }
   /// What a job needs of each of its nodes.
