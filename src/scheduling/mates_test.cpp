@@ -289,7 +289,6 @@ TEST(Mates, NobodyWhoHasSomeIsPassedBy) {
                           .inside = draws.chance(0.8),
                           .whole_sockets = draws.chance(0.5),
                           .split = draws.chance(0.5) ? Split::most : Split::least_loss};
-    const auto idle = static_cast<Nodes>(draws.below(3));
     const bool are_bound = draws.chance(0.7);
     for (Nodes used = 0, size = 1; used + size <= 30;
          size = static_cast<Nodes>(1 + draws.below(5))) {
@@ -312,6 +311,7 @@ TEST(Mates, NobodyWhoHasSomeIsPassedBy) {
       };
       std::optional<MateFinder> finder(std::in_place, pass, sharing, latest_end);
       for (JobId id = pass.first_pending(); id != JobId::none; id = pass.next_pending(id)) {
+        const auto idle = static_cast<Nodes>((seed + index(id)) % 3);
         const bool may = finder->may_have_mates(pass.start_need(id), idle);
         const Match match = finder->best(id, idle, [&](const Guest& guest) {
           const ChosenMates chosen = finder->choose(guest, idle, penalty);

@@ -782,4 +782,12 @@ MUTATIONS = [
      "if (later(pass.now(), slow.length) > done) return false;",
      "",
      "a job starts slower if it ends no later so"),
+    ("mates.cpp",
+     "const Nodes least = need.nodes > idle ? need.nodes - idle : 1;",
+     "const Nodes least = need.nodes;",
+     "who may have idle nodes besides needs fewer of mates"),
+    ("mates.cpp",
+     "if (asked_.idle != idle) asked_ = {idle, {}};",
+     "",
+     "how long a guest may be hangs on how many nodes are idle"),
 ]
