@@ -94,14 +94,15 @@ class Tide final : public Policy {
 
   /// 2. In order, at the smallest size: on idle nodes, or those on their way, or those that cuts
   /// give; unless the job would start without cuts before these have paid, or the nodes are worth
-  /// more to running jobs. False: somebody waits since these shall have idle nodes first.
+  /// more to running jobs. False: somebody waits since these shall have idle nodes first, at no
+  /// frequency. Where cuts alone are not worth it a job may start slower: that takes none.
   bool serve(Pass& pass, Worths& worths) const {
     const bool by_worth = start_worth_ > 0 && is_scarce(pass);
     if (!by_worth) start_in_order(pass);
     bool outbid = false;
     start_in_turn(pass, [&](JobId id) {
       const Nodes need = pass.start_need(id).nodes;
-      return with_cheapest_cuts(pass, worths, need, id, [&](const Sources& sources) {
+      const bool starts = with_cheapest_cuts(pass, worths, need, id, [&](const Sources& sources) {
         const Duration cost = cost_of_cuts(pass, sources.cuts);
         constexpr Wide kMost = Duration::max().count() / 4;
         const Wide within_us = std::min(wait_for_.floor_of(cost.count()), kMost);
@@ -121,6 +122,7 @@ class Tide final : public Policy {
         if (least > 0 && its() < least * loss_by_cuts(pass, sources.cuts, worths)) return false;
         return pass.start(id, exactly(need), {Why::shrunk_for, id}, sources);
       });
+      return outbid ? Turn::refused : Turn{starts};
     });
     return !outbid;
   }

@@ -56,6 +56,11 @@ bool LanesInTurn::has_power(const Pass& pass, JobId id) const {
   return pass.demand(id, need).power_mw == 0 || (!power_ && pass.powered(id, need) == need);
 }
 
+bool LanesInTurn::start_slower(Pass& pass, JobId id) const {
+  const Cells cells = pass.cells_now(id);
+  return is_free(cells) && !lacks_power() && ductile::start_slower(pass, id, cells);
+}
+
 void LanesInTurn::waits(const Pass& pass, JobId id) {
   power_ |= !has_power(pass, id);
   waits(pass, pass.cells_now(id));
@@ -126,8 +131,9 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
 
 bool start_slower(Pass& pass, JobId id, Cells among) {
   if (pass.frequency_steps() == 0) return false;
-  Timeline plan = timeline_for(pass, {});
   const Queue::Need need = pass.start_need(id);
+  if (need.nodes > pass.idle(id)) return false;
+  Timeline plan = timeline_for(pass, {});
   const Time at = plan.earliest(pass.demand(id, need.nodes), need.walltime, pass.now());
   return start_slower(pass, plan, id, Why::in_order, later(at, need.walltime), among);
 }

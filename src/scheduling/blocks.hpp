@@ -44,6 +44,8 @@ class LanesInTurn {
   bool has_power(const Pass& pass, JobId id) const;
   /// Does one before lack it?
   bool lacks_power() const { return power_; }
+  /// At a lower frequency, unless one before waits for its cells, or power.
+  bool start_slower(Pass& pass, JobId id) const;
   /// A job waits for these.
   void waits(const Pass& pass, Cells cells);
   /// A job that is not started waits for its cells, and for power if it lacks it.
@@ -293,24 +295,27 @@ struct Heads {
   Behind behind;  // where the others begin
 };
 
-/// Calls `start(id)`, which says whether it did, for waiting jobs in order: until one does not, or
-/// with several lanes, for all that share no cell with one before them that did not, and need no
-/// power that it lacks. Who lacks some may start at a lower frequency, if he cannot otherwise.
+/// What became of a job whose turn it was. Who is refused shall not start now, at no frequency.
+enum class Turn : std::uint8_t { lacks, started, refused };
+
+/// Calls `start(id)`, which says what became of it, or just whether it did, for waiting jobs in
+/// order: until one does not, or with several lanes, for all that share no cell with one before
+/// them that did not, and need no power that it lacks. Who lacks some may start at a lower
+/// frequency, if he cannot otherwise.
 template <class Start>
 void start_in_turn(Pass& pass, Start start) {
   if (pass.in_one_lane()) {
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-      if (!start(id) && !start_slower(pass, id)) return;
+      const Turn turn{start(id)};
+      if (turn == Turn::refused || (turn == Turn::lacks && !start_slower(pass, id))) return;
     }
     return;
   }
   LanesInTurn lanes(pass);
   for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
-    const Cells cells = pass.cells_now(id);
-    if (lanes.is_free(cells)) {
-      if (lanes.has_power(pass, id) && start(id)) continue;
-      if (!lanes.lacks_power() && start_slower(pass, id, cells)) continue;
-    }
+    const bool may = lanes.is_free(pass.cells_now(id)) && lanes.has_power(pass, id);
+    const Turn turn = may ? Turn{start(id)} : Turn::lacks;
+    if (turn == Turn::started || (turn == Turn::lacks && lanes.start_slower(pass, id))) continue;
     lanes.waits(pass, id);
   }
 }

@@ -1401,8 +1401,12 @@ std::int64_t Pass::raise_mw(JobId id, std::uint8_t step) const {
 std::int64_t Pass::spare_power_mw(JobId id) const {
   if (state_.budget_mw == State::kNoBudget) return State::kNoBudget;
   std::int64_t spare_mw = state_.free_power_mw() - state_.booked_power_mw(expected_end(id));
+  // Who would need more than all of it at full frequency needs what he starts with at the lowest.
   const auto keep_for = [&](JobId other) {
-    spare_mw -= state_.budgeted_mw(job(other), start_need(other).nodes);
+    const Nodes n = start_need(other).nodes;
+    const std::int64_t full_mw = slowed(other, n, 0).power_mw;
+    const std::int64_t least_mw = slowed(other, n, frequency_steps()).power_mw;
+    spare_mw -= full_mw <= state_.power_alone_mw() ? full_mw : least_mw;
   };
   for (const JobId other : state_.reserving) keep_for(other);
   const JobId first = first_pending();

@@ -1,6 +1,7 @@
 #include "scheduling/pass.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -809,6 +810,52 @@ TEST(Frequency, WhoEndsNoLaterSoStartsSlower) {
   }
 }
 
+TEST(Frequency, WhoIsRefusedStartsAtNone) {
+  for (const Turn turn : {Turn::refused, Turn::lacks}) {
+    Stage stage = slowing_stage(50);
+    const JobId id = stage.submit(rigid(2, 100));
+    stage.pass([&](Pass& p) { start_in_turn(p, [&](JobId) { return turn; }); });
+    EXPECT_EQ(stage.job(id).status, turn == Turn::lacks ? Status::running : Status::pending);
+  }
+}
+
+/// Partitions of either half of the nodes, and of all.
+struct TwoPartitions {
+  explicit TwoPartitions(double for_jobs_w) : stage(slowing_stage(for_jobs_w)) {
+    Platform machine = stage.state().platform;
+    machine.partitions = {{.name = "half", .nodes = nodes({{0, 3}})},
+                          {.name = "other", .nodes = nodes({{4, 7}})},
+                          {.name = "all", .nodes = nodes({{0, 7}})}};
+    EXPECT_TRUE(stage.tell(event::MachineChanged{machine, stage.state().capabilities}));
+  }
+  JobId submit(Nodes n, int partition) {
+    const Where where{.partitions = std::uint64_t{1} << partition};
+    stage.tell(event::Submitted{rigid(n, 100), {}, std::make_shared<Where>(where)});
+    return JobId{stage.state().jobs.size() - 1};
+  }
+  bool keeps_waiting(JobId id) {
+    stage.pass([&](Pass& p) { start_in_turn(p, [](JobId) { return false; }); });
+    return stage.job(id).status == Status::pending;
+  }
+  Stage stage;
+};
+
+TEST(Frequency, NobodyStartsSlowerByPowerThatOneBeforeLacks) {
+  for (const bool is_alone : {true, false}) {
+    TwoPartitions its(60);
+    if (!is_alone) its.submit(4, 1);  // 100 W at least
+    EXPECT_EQ(its.keeps_waiting(its.submit(2, 0)), !is_alone);
+  }
+}
+
+TEST(Frequency, NobodyStartsSlowerOnNodesForWhichOneBeforeWaits) {
+  for (const bool is_alone : {true, false}) {
+    TwoPartitions its(150);
+    if (!is_alone) its.submit(1, 0);  // there is power for it
+    EXPECT_EQ(its.keeps_waiting(its.submit(2, 2)), !is_alone);
+  }
+}
+
 TEST(Frequency, OneThatWouldLackNoPowerStartsNoSlower) {
   Stage stage = slowing_stage(250);
   const JobId id = stage.submit(rigid(2, 100));
@@ -831,6 +878,19 @@ TEST(Frequency, IsRaisedBesideWhatThoseWhoWaitNeed) {
     stage.pass([](Pass& p) { raise_frequencies(p); });
     EXPECT_EQ(stage.job(id).step, 0) << needed;
   }
+}
+
+// At full frequency the one who waits would never start, at the lowest he needs 175 W.
+TEST(Frequency, IsRaisedBesideWhatWhoCanOnlyStartSlowedNeeds) {
+  Stage stage = slowing_stage(199);
+  const JobId id = run_slowed(stage, rigid(2, 100));
+  stage.submit(rigid(7, 100));
+  stage.tell(event::CorridorChanged{0, 800 + 374});
+  stage.pass([](Pass& p) { raise_frequencies(p); });
+  EXPECT_EQ(stage.job(id).step, 1);
+  stage.tell(event::CorridorChanged{0, 800 + 375});
+  stage.pass([](Pass& p) { raise_frequencies(p); });
+  EXPECT_EQ(stage.job(id).step, 0);
 }
 
 TEST(Frequency, WhoCouldStartAtTheLowestIsNotTooLarge) {

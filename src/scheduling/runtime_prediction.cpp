@@ -7,21 +7,19 @@
 namespace ductile {
 namespace {
 
-/// What a running job has had of its walltime.
+/// What a running job has had of its walltime, at speed 1.
 Duration had(const State& state, const Job& job, Time now) {
-  const bool of_any_size = state.has_walltime_of_any_size(job);
-  now = std::max(now, of_any_size ? job.started : job.work_at);
-  // Its limit is as far away as it has walltime left at its speed: that followed each change of it,
-  // and is earlier by what it had before it was suspended.
-  if (of_any_size) {
-    const double slowness = 1 / state.speed(job);
-    return now < job.limit ? job.spec.walltime - at_speed(job.limit - now, slowness)
-                           : job.spec.walltime + at_speed(now - job.limit, slowness);
+  if (state.has_walltime_of_any_size(job)) {
+    // As if it had begun then at its present speed.
+    const Time began = state.end_with(job, Duration{});
+    return at_speed(std::max(now, job.started) - began, 1 / state.speed(job));
   }
-  const Work done =
-      job.spec.work_of(job.spec.walltime) - job.work_left +
-      work_done(state.speedup(job), job.spec.preferred,
-                State::crew(job, state.settled(job).count, job.pace), now - job.work_at);
+  const double rate = job.adaptive == Job::kNoRow ? 1 : state.adaptive[job.adaptive].rate;
+  const Duration since =
+      at_speed(std::max(now, job.work_at) - job.work_at, 1 / (rate * state.node_speed(job)));
+  const Work done = job.spec.work_of(job.spec.walltime) - job.work_left +
+                    work_done(state.speedup(job), job.spec.preferred,
+                              State::crew(job, state.settled(job).count, job.pace), since);
   const Work most = Duration::max().count();
   return Duration{static_cast<std::int64_t>(std::min(done / job.spec.work_of(kTick), most))};
 }

@@ -122,6 +122,40 @@ TEST(RuntimePrediction, IsOfTheFullFrequency) {
   }
 }
 
+Platform of_speed(double speed) {
+  Platform machine{.nodes = 4};
+  machine.classes = {{.name = "n", .nodes = NodeSet{{{0, 3}}}, .speed = speed}};
+  return machine;
+}
+
+// What a job takes on slower nodes is no more than what it would take at speed 1.
+TEST(RuntimePrediction, IsOfSpeed1) {
+  for (const JobType type : {JobType::rigid, JobType::malleable}) {
+    World world;
+    world.core = Core(of_speed(0.5), {}, {}, world.policy.traits);
+    const JobId id = world.submit(0, 300, type);
+    EXPECT_EQ(world.limit(id), at(600));
+    world.end(200, id);
+    EXPECT_EQ(world.predictions.last_of(7), std::vector{whole_seconds(100)});
+  }
+}
+
+// Of a job on nodes that became slower a fixed limit does not tell what it has had.
+TEST(RuntimePrediction, IsOfThePresentSpeedUnderFixedLimits) {
+  for (const auto rule : {Rules::Limit::fixed, Rules::Limit::scaled}) {
+    const bool is_fixed = rule == Rules::Limit::fixed;
+    World world;
+    world.core = Core(of_speed(1), {}, {.limit = rule}, world.policy.traits);
+    const JobId id = world.submit(0, 300);
+    world.tell(100, event::MachineChanged{of_speed(0.5), {}});
+    EXPECT_EQ(world.limit(id), at(is_fixed ? 300 : 500));
+    EXPECT_EQ(world.core.state().end_with(world.core.job(id), whole_seconds(150)),
+              at(is_fixed ? 300 : 200));
+    world.end(200, id);
+    EXPECT_EQ(world.predictions.last_of(7), std::vector{whole_seconds(is_fixed ? 100 : 150)});
+  }
+}
+
 TEST(RuntimePrediction, IsTakenUpWhereItWas) {
   World world;
   world.end(10, world.submit(0, 600));

@@ -2252,8 +2252,10 @@ void State::set_limit(Job& job, Time limit, Reason reason) {
 
 Time State::end_with(const Job& job, Duration walltime) const {
   if (!scales_limit(job)) {
-    return later(job.limit - at_speed(job.spec.walltime, speed(job)),
-                 at_speed(walltime, speed(job)));
+    // A fixed limit does not tell at which speed it was set, but of one who goes on what it had.
+    const bool tells = rules.limit == Rules::Limit::scaled || job.goes_on;
+    const Time began = tells ? job.limit - at_speed(job.spec.walltime, speed(job)) : job.started;
+    return later(began, at_speed(walltime, speed(job)));
   }
   const Work more = job.spec.work_of(walltime) - job.spec.work_of(job.spec.walltime);
   const Work left = std::max(work_left(job) + more, Work{0});
