@@ -69,7 +69,7 @@ class Server {
 void wait_for(CcsCall& call) {
   while (!call.is_over()) {
     Poller poller;
-    call.add_to(poller);
+    call.add_to(poller, [&] { call.go_on(); });
     poller.wait(std::chrono::seconds(1));
   }
 }

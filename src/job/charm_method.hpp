@@ -55,6 +55,7 @@ class CharmMethod final : public ResizeMethod {
   void tell(std::uint32_t size);
   void look_after_order(Clock::time_point now);
   void look_after_size(Clock::time_point now);
+  std::optional<std::uint32_t> take_size();
   void on_size(std::uint32_t size, Clock::time_point now);
   void sweep(Clock::time_point now);
   void settle(const std::string& error, Clock::time_point now);
@@ -77,9 +78,10 @@ class CharmMethod final : public ResizeMethod {
   Clock::time_point query_at_{};    // when to ask, or to ask again
   static constexpr std::chrono::milliseconds kFirstPatience{250};
   std::chrono::milliseconds patience_ = kFirstPatience;  // of the next question
+  std::chrono::milliseconds pause_{20};                  // before it, the longer nobody answers
   std::string why_no_answer_{};                          // to the last one
   std::optional<Clock::time_point> lost_at_{};           // the connection of the order
-  Clock::time_point begun_{}, stopped_{};
+  Clock::time_point begun_{}, told_at_{}, stopped_{};
   Clock::time_point sweep_at_ = Clock::time_point::max();
   std::optional<Outcome> outcome_{};  // to be told
 };
