@@ -73,24 +73,6 @@ std::string hosts_for(std::uint32_t most) {
   return text;
 }
 
-/// What this run says to charmrun itself.
-void refuse_own_words(const std::vector<std::string>& program) {
-  constexpr std::array<std::string_view, 10> kOwn = {
-      "++server", "++server-port", "++server-auth", "++nodelist", "++remote-shell",
-      "++useip",  "++local",       "++mpiexec",     "++n",        "++np"};
-  for (const std::string& word : program) {
-    const bool is_number =
-        word.starts_with("+p") && word.size() > 2 && word[2] >= '0' && word[2] <= '9';
-    const bool is_own = is_number || word == "+p" || word == "++p" ||
-                        word == "+shrinkexpand_basedir" ||
-                        std::ranges::find(kOwn, word) != kOwn.end();
-    if (is_own) {
-      throw InputError({.field = "PROGRAM"}, "'" + word + "' is said to charmrun by ductile run",
-                       "drop it, and say -n for the processes");
-    }
-  }
-}
-
 /// `set_bitmap`: for each process whether it stays, the new number as this machine writes it, and
 /// the end of a text.
 std::string bitmap(std::uint32_t from, std::uint32_t to) {
@@ -111,13 +93,29 @@ std::optional<std::uint32_t> size_in(std::string_view answer) {
 
 }  // namespace
 
+void refuse_charmrun_words(const std::vector<std::string>& program) {
+  constexpr std::array<std::string_view, 10> kOwn = {
+      "++server", "++server-port", "++server-auth", "++nodelist", "++remote-shell",
+      "++useip",  "++local",       "++mpiexec",     "++n",        "++np"};
+  for (const std::string& word : program) {
+    const bool is_number =
+        word.starts_with("+p") && word.size() > 2 && word[2] >= '0' && word[2] <= '9';
+    const bool is_own = is_number || word == "+p" || word == "++p" ||
+                        word == "+shrinkexpand_basedir" ||
+                        std::ranges::find(kOwn, word) != kOwn.end();
+    if (is_own) {
+      throw InputError({.field = "PROGRAM"}, "'" + word + "' is said to charmrun by ductile run",
+                       "drop it, and say -n for the processes");
+    }
+  }
+}
+
 CharmMethod::CharmMethod(const RunSettings& settings)
     : settings_(settings),
       folder_(JobFolder::Place::memory),
       port_(free_port()),
       is_private_(can_have_private_network()),
       size_(settings.size) {
-  refuse_own_words(settings.launcher.program);
   write_private(folder_.path() + "/key", to_line(key_));
   write_private(folder_.path() + "/shell", kShell);
   write_private(folder_.path() + "/hosts", hosts_for(settings.max));

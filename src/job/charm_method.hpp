@@ -18,12 +18,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "job/ccs.hpp"
 #include "job/job_folder.hpp"
 #include "job/resize_method.hpp"
 
 namespace ductile {
+
+/// InputError if the program says to charmrun what only the run says.
+void refuse_charmrun_words(const std::vector<std::string>& program);
 
 class CharmMethod final : public ResizeMethod {
  public:

@@ -249,7 +249,7 @@ def test_strangers_give_no_orders(start):
     assert SHARED.fullmatch(err)
 
 
-@pytest.mark.parametrize("word", ["+p4", "++server-port", "++local", "++nodelist"])
+@pytest.mark.parametrize("word", ["+p4", "++p", "++np", "++server-port", "++local", "++nodelist"])
 def test_what_is_ours_to_say(word):
     refused = run("run", "--kind", "charm", "-n", 2, "--", CHARMRUN, "good", word)
     assert (refused.returncode, refused.stdout) == (2, "")
