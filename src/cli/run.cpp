@@ -32,6 +32,7 @@
 #include "cli/script_options.hpp"
 #include "cli/shared_input.hpp"
 #include "job/allocation.hpp"
+#include "job/charm_method.hpp"
 #include "job/report_file.hpp"
 #include "job/script_channel.hpp"
 #include "job/step.hpp"
@@ -235,6 +236,7 @@ int run_program(const RunOptions& options) {
   settings.kind = *from_word<JobKind>(kJobKindWords, options.kind);
   settings.is_rigid = settings.kind == JobKind::rigid || settings.kind == JobKind::steps;
   settings.script = script_settings(options.told, settings.kind);
+  if (settings.kind == JobKind::charm) refuse_charmrun_words(settings.launcher.program);
   // What the program starts speaks for itself.
   for (const char* name : {kAckVariable, kResizeVariable, kResizeFileVariable}) unsetenv(name);
   settings.launcher.program.front() = find_program(settings.launcher.program.front());

@@ -131,10 +131,10 @@ void CcsCall::fail(const std::string& why) {
   socket_.reset();
 }
 
-void CcsCall::add_to(Poller& poller) {
+void CcsCall::add_to(Poller& poller, std::function<void()> act) const {
   if (is_over()) return;
   const auto events = static_cast<short>(out_.empty() ? POLLIN : POLLOUT);
-  poller.add(socket_, events, [this] { go_on(); });
+  poller.add(socket_, events, std::move(act));
 }
 
 void CcsCall::go_on() {

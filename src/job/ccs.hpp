@@ -57,7 +57,10 @@ class CcsCall {
   CcsCall(const CcsCall&) = delete;
   CcsCall& operator=(const CcsCall&) = delete;
 
-  void add_to(Poller& poller);
+  /// `act` is to call `go_on`, if this is there still by then.
+  void add_to(Poller& poller, std::function<void()> act) const;
+  /// Something may have happened to its socket.
+  void go_on();
   bool is_over() const { return !socket_; }
   /// The answer; nothing if it failed, or is not over.
   const std::optional<std::string>& answer() const { return answer_; }
@@ -68,7 +71,6 @@ class CcsCall {
   enum class Stage { challenge, proof, head, data };
 
   void open();
-  void go_on();
   void take(std::string_view bytes);
   void fail(const std::string& why);
 

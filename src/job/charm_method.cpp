@@ -25,8 +25,9 @@
 namespace ductile {
 namespace {
 
-/// From one question for its size to the next.
-constexpr std::chrono::milliseconds kAgain{20};
+/// From one question for its size to the next, and at most while nobody answers that has not
+/// answered yet: each of them costs a process (private_network.hpp).
+constexpr std::chrono::milliseconds kAgain{20}, kMostPause{1000};
 /// A question that has no answer by then may have gone to a program that has begun anew since; or
 /// it is busy, so that the next one waits twice as long.
 constexpr std::chrono::milliseconds kMostPatience{8000};
@@ -72,24 +73,6 @@ std::string hosts_for(std::uint32_t most) {
   return text;
 }
 
-/// What this run says to charmrun itself.
-void refuse_own_words(const std::vector<std::string>& program) {
-  constexpr std::array<std::string_view, 10> kOwn = {
-      "++server", "++server-port", "++server-auth", "++nodelist", "++remote-shell",
-      "++useip",  "++local",       "++mpiexec",     "++n",        "++np"};
-  for (const std::string& word : program) {
-    const bool is_number =
-        word.starts_with("+p") && word.size() > 2 && word[2] >= '0' && word[2] <= '9';
-    const bool is_own = is_number || word == "+p" || word == "++p" ||
-                        word == "+shrinkexpand_basedir" ||
-                        std::ranges::find(kOwn, word) != kOwn.end();
-    if (is_own) {
-      throw InputError({.field = "PROGRAM"}, "'" + word + "' is said to charmrun by ductile run",
-                       "drop it, and say -n for the processes");
-    }
-  }
-}
-
 /// `set_bitmap`: for each process whether it stays, the new number as this machine writes it, and
 /// the end of a text.
 std::string bitmap(std::uint32_t from, std::uint32_t to) {
@@ -110,17 +93,36 @@ std::optional<std::uint32_t> size_in(std::string_view answer) {
 
 }  // namespace
 
+void refuse_charmrun_words(const std::vector<std::string>& program) {
+  constexpr std::array<std::string_view, 10> kOwn = {
+      "++server", "++server-port", "++server-auth", "++nodelist", "++remote-shell",
+      "++useip",  "++local",       "++mpiexec",     "++n",        "++np"};
+  for (const std::string& word : program) {
+    const bool is_number =
+        word.starts_with("+p") && word.size() > 2 && word[2] >= '0' && word[2] <= '9';
+    const bool is_own = is_number || word == "+p" || word == "++p" ||
+                        word == "+shrinkexpand_basedir" ||
+                        std::ranges::find(kOwn, word) != kOwn.end();
+    if (is_own) {
+      throw InputError({.field = "PROGRAM"}, "'" + word + "' is said to charmrun by ductile run",
+                       "drop it, and say -n for the processes");
+    }
+  }
+}
+
 CharmMethod::CharmMethod(const RunSettings& settings)
     : settings_(settings),
       folder_(JobFolder::Place::memory),
       port_(free_port()),
       is_private_(can_have_private_network()),
       size_(settings.size) {
-  refuse_own_words(settings.launcher.program);
   write_private(folder_.path() + "/key", to_line(key_));
   write_private(folder_.path() + "/shell", kShell);
   write_private(folder_.path() + "/hosts", hosts_for(settings.max));
-  mkdir((folder_.path() + "/checkpoint").c_str(), 0700);
+  const std::string checkpoint = folder_.path() + "/checkpoint";
+  if (mkdir(checkpoint.c_str(), 0700) != 0) {
+    throw std::system_error(errno, std::generic_category(), "'" + checkpoint + "' cannot be made");
+  }
   if (is_private_) return;
   spdlog::warn(
       "the program cannot have a network of its own: others on this host can connect to its port "
@@ -193,7 +195,8 @@ void CharmMethod::tell(std::uint32_t size) {
   wanted_ = size;
   lost_at_.reset();
   query_.reset();
-  query_at_ = Clock::now() + kUnchanged;
+  told_at_ = Clock::now();
+  query_at_ = told_at_ + kUnchanged;
   order_.emplace([this] { return connect(); }, key_, CcsRequest{"set_bitmap", bitmap(size_, size)});
 }
 
@@ -221,6 +224,7 @@ void CharmMethod::look_after(Clock::time_point now) {
 void CharmMethod::look_after_order(Clock::time_point now) {
   if (order_->answer()) {
     order_.reset();
+    pause_ = kAgain;
     stopped_ = query_at_ = now;
     phase_ = Phase::restarting;
   } else if (order_->is_over() && phase_ == Phase::asked) {
@@ -228,9 +232,13 @@ void CharmMethod::look_after_order(Clock::time_point now) {
     if (!lost_at_) lost_at_ = now;
     if (now < *lost_at_ + kUnchanged) return;
     settle("the program takes no orders by CCS: " + order_->error(), now);
+    // It may have heard it all the same, and have another size already: it is asked, then told.
+    phase_ = Phase::recalled;
+    wanted_ = size_;
+    query_at_ = now;
   } else if (order_->is_over()) {
     order_.reset();
-  } else if (phase_ == Phase::asked && now >= begun_ + settings_.script.ack_timeout) {
+  } else if (phase_ == Phase::asked && now >= told_at_ + settings_.script.ack_timeout) {
     give_up(fmt::format("the program has not come to a step of load balancing for {:.1f} s",
                         std::chrono::duration<double>(settings_.script.ack_timeout).count()));
   }
@@ -238,11 +246,11 @@ void CharmMethod::look_after_order(Clock::time_point now) {
 
 void CharmMethod::look_after_size(Clock::time_point now) {
   if (query_ && query_->is_over()) {
-    const auto size = query_->answer() ? size_in(*query_->answer()) : std::nullopt;
-    why_no_answer_ = query_->error();
-    query_.reset();
+    const auto size = take_size();
     patience_ = kFirstPatience;
-    query_at_ = now + (phase_ == Phase::recalled ? kUnchanged : kAgain);
+    const auto most = phase_ == Phase::starting ? kMostPause : kFirstPatience;
+    pause_ = size ? kAgain : std::min(2 * pause_, most);
+    query_at_ = now + (size && phase_ == Phase::recalled ? kUnchanged : pause_);
     if (size) return on_size(*size, now);
   }
   if (now < query_at_) return;
@@ -251,9 +259,22 @@ void CharmMethod::look_after_size(Clock::time_point now) {
   patience_ = std::min(2 * patience_, kMostPatience);
 }
 
+/// That it has answered; nothing if it cannot have such a size, or has not answered.
+std::optional<std::uint32_t> CharmMethod::take_size() {
+  const auto size = query_->answer() ? size_in(*query_->answer()) : std::nullopt;
+  why_no_answer_ = query_->error();
+  query_.reset();
+  if (!size) return std::nullopt;
+  const bool is_possible =
+      phase_ == Phase::starting ? *size == size_ : *size > 0 && *size <= settings_.max;
+  if (is_possible) return size;
+  why_no_answer_ = fmt::format("it has {} processes, not {}", *size, wanted_);
+  return std::nullopt;
+}
+
 void CharmMethod::on_size(std::uint32_t size, Clock::time_point now) {
   if (phase_ == Phase::starting) {
-    if (size == size_) phase_ = Phase::running;
+    phase_ = Phase::running;
     return;
   }
   if (phase_ == Phase::recalled) {
@@ -313,9 +334,10 @@ void CharmMethod::settle(const std::string& error, Clock::time_point now) {
 }
 
 ResizeMethod::Clock::time_point CharmMethod::next() const {
+  if (program_->status) return Clock::time_point::max();
   switch (phase_) {
     case Phase::asked:
-      return lost_at_ ? *lost_at_ + kUnchanged : begun_ + settings_.script.ack_timeout;
+      return lost_at_ ? *lost_at_ + kUnchanged : told_at_ + settings_.script.ack_timeout;
     case Phase::starting:
     case Phase::recalled:
     case Phase::restarting:
@@ -326,9 +348,14 @@ ResizeMethod::Clock::time_point CharmMethod::next() const {
   return Clock::time_point::max();
 }
 
+/// What is done before in the same turn may end a call, or make another one in its place.
 void CharmMethod::add_to(Poller& poller) {
-  if (order_) order_->add_to(poller);
-  if (query_) query_->add_to(poller);
+  for (auto* const call : {&order_, &query_}) {
+    if (!*call) continue;
+    (*call)->add_to(poller, [call] {
+      if (*call) (*call)->go_on();
+    });
+  }
 }
 
 /// All its processes.

@@ -18,12 +18,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "job/ccs.hpp"
 #include "job/job_folder.hpp"
 #include "job/resize_method.hpp"
 
 namespace ductile {
+
+/// InputError if the program says to charmrun what only the run says.
+void refuse_charmrun_words(const std::vector<std::string>& program);
 
 class CharmMethod final : public ResizeMethod {
  public:
@@ -55,6 +59,7 @@ class CharmMethod final : public ResizeMethod {
   void tell(std::uint32_t size);
   void look_after_order(Clock::time_point now);
   void look_after_size(Clock::time_point now);
+  std::optional<std::uint32_t> take_size();
   void on_size(std::uint32_t size, Clock::time_point now);
   void sweep(Clock::time_point now);
   void settle(const std::string& error, Clock::time_point now);
@@ -77,9 +82,10 @@ class CharmMethod final : public ResizeMethod {
   Clock::time_point query_at_{};    // when to ask, or to ask again
   static constexpr std::chrono::milliseconds kFirstPatience{250};
   std::chrono::milliseconds patience_ = kFirstPatience;  // of the next question
+  std::chrono::milliseconds pause_{20};                  // before it, the longer nobody answers
   std::string why_no_answer_{};                          // to the last one
   std::optional<Clock::time_point> lost_at_{};           // the connection of the order
-  Clock::time_point begun_{}, stopped_{};
+  Clock::time_point begun_{}, told_at_{}, stopped_{};
   Clock::time_point sweep_at_ = Clock::time_point::max();
   std::optional<Outcome> outcome_{};  // to be told
 };

@@ -123,8 +123,9 @@ void remove_old_folders(const std::string& parent) {
 JobFolder::JobFolder(Place place) {
   std::string why;
   int error = 0;
-  for (const std::string& where : parents(place)) {
-    remove_old_folders(where);
+  const std::vector<std::string> all = parents(place);
+  for (const std::string& where : all) remove_old_folders(where);
+  for (const std::string& where : all) {
     path_ = where + "/" + prefix() + "XXXXXX";
     if (mkdtemp(path_.data()) != nullptr) {
       lock_ = lock(path_);

@@ -111,6 +111,25 @@ TEST_F(Left, IsKeptAsLongAsItsSessionCannotBeRemoved) {
   EXPECT_FALSE(fs::exists(session(living)));
 }
 
+// A checkpoint in memory takes the place of programs.
+TEST_F(Left, IsRemovedWhereverItIs) {
+  const std::string file = parent_ + "/path";
+  const pid_t gone = fork();
+  if (gone == 0) {
+    const JobFolder left(JobFolder::Place::memory);
+    std::ofstream(file) << left.path() << std::flush;
+    _exit(0);
+  }
+  waitpid(gone, nullptr, 0);
+  std::string path;
+  std::ifstream(file) >> path;
+  ASSERT_TRUE(path.starts_with("/dev/shm/") && fs::exists(path)) << path;
+  set_age(path, kMinutes);
+  const JobFolder job;
+  ASSERT_EQ(fs::path(job.path()).parent_path(), parent_);
+  EXPECT_FALSE(fs::exists(path));
+}
+
 // Nobody could tell later whose it is.
 TEST_F(Left, IsNothingWhereTheDiskIsFull) {
   const auto before = std::signal(SIGXFSZ, SIG_IGN);

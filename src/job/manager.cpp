@@ -345,7 +345,7 @@ void Manager::wait(const Signals& signals) {
   if (host_watts_) host_watts_->add_to(poller);
   auto next = std::min(
       {now + std::chrono::seconds(1), measurement_.next(), resizes_.next(), table_.next()});
-  if (method_) next = std::min(next, method_->next());
+  if (method_ && !exit_code_) next = std::min(next, method_->next());
   poller.wait(next - now);
 }
 

@@ -201,7 +201,8 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
   const pid_t parent = getpid();
   const auto prepare = [&]() -> const char* {
     if (const char* const failed = first ? first() : nullptr) return failed;
-    prctl(PR_SET_PDEATHSIG, SIGTERM);     // which a process that gets other rights loses
+    // Entering a name space of users clears it, so that it is set after `first`.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(127);  // it has gone meanwhile
     keep_to(cpus);
     dup2(input ? input.get() : open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);

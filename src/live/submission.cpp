@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/members.hpp"
 #include "base/text.hpp"
+#include "job/charm_method.hpp"
 #include "live/json_text.hpp"
 #include "model/fairness.hpp"
 #include "scheduling/booking.hpp"
@@ -160,7 +161,10 @@ JobKind Submission::kind_of_run() const {
 }
 
 Duration Submission::answers_within() const {
-  if (kind == JobKind::script || kind == JobKind::charm) return told.ack_timeout;
+  // It may be told again for that time (charm_method.cpp), and starts itself again then.
+  constexpr Duration kCharmRestart = whole_seconds(60);
+  if (kind == JobKind::charm) return 2 * Duration(told.ack_timeout) + kCharmRestart;
+  if (kind == JobKind::script) return told.ack_timeout;
   if (kind == JobKind::restart) return told.checkpoint_timeout + told.settle;
   return {};
 }
@@ -402,6 +406,7 @@ Submission submission_from_json(const Json& json) {
     fail("kind", "jobs are submitted as mpi, threads, script, restart or charm",
          "use another --kind");
   }
+  if (s.kind == JobKind::charm) refuse_charmrun_words(s.program);
   if (s.has_threads() && s.mpi != Mpi::none) {
     fail("kind", "a job of threads is started without an MPI", "say --mpi none");
   }

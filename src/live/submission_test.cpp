@@ -73,8 +73,9 @@ TEST(Submission, OfThreadsHasAllCoresOfItsNodes) {
             "--cpus-per-task and --ntasks-per-node");
   EXPECT_EQ(with("type", "evolving"),
             "type: a job of threads does not ask for another size; say --type malleable");
-  EXPECT_EQ(with("kind", "steps"),
-            "kind: jobs are submitted as mpi, threads, script, restart or charm; use another --kind");
+  EXPECT_EQ(
+      with("kind", "steps"),
+      "kind: jobs are submitted as mpi, threads, script, restart or charm; use another --kind");
 }
 
 TEST(Submission, IsTheSameAfterTheWire) {
@@ -172,6 +173,18 @@ TEST(Submission, OfAKindHasItsSettings) {
   EXPECT_EQ(error_of(to_json(s)),
             "kind: a job of this kind is malleable, not adaptive; drop --type");
   s.type = JobType::malleable;
+}
+
+TEST(Submission, OfCharmSaysNothingToCharmrunThatTheRunSays) {
+  Submission s = sample();
+  s.mpi = Mpi::none;
+  s.kind = JobKind::charm;
+  s.told = {.ack_timeout = std::chrono::seconds(7)};
+  EXPECT_EQ(submission_from_json(to_json(s)).answers_within(), whole_seconds(2 * 7 + 60));
+  s.program.emplace_back("+p4");
+  EXPECT_EQ(error_of(to_json(s)),
+            "PROGRAM: '+p4' is said to charmrun by ductile run; drop it, and say -n for the "
+            "processes");
 }
 
 TEST(Submission, SaysWhatItDraws) {

@@ -34,6 +34,19 @@ def wait_for(what, job):
         time.sleep(0.01)
 
 
+def places(job):
+    """The processors of each process of the job."""
+    found = set()
+    for pid in processes_with(job.mark):
+        if pid == job.process.pid:
+            continue
+        try:
+            found.add(tuple(sorted(os.sched_getaffinity(pid))))
+        except ProcessLookupError:
+            pass
+    return found
+
+
 @pytest.fixture
 def script(start, tmp_path):
     """A script of the shell as such a job; it has begun when it has made the file `begun`."""
@@ -91,23 +104,11 @@ def test_its_processes_are_on_its_processors(script):
 (until [ -e hurry ]; do sleep 0.01; done) &
 while read -r size cpus _; do echo "$size" >&$DUCTILE_RESIZE_FD; done <&$DUCTILE_RESIZE_FD &
 """ + UNTIL_THE_END + "kill %2", "--cpus", "0")
-
-    def places():
-        found = set()
-        for pid in processes_with(job.mark):
-            if pid == job.process.pid:
-                continue
-            try:
-                found.add(tuple(sorted(os.sched_getaffinity(pid))))
-            except ProcessLookupError:
-                pass
-        return found
-
-    assert places() == {(0,)}
+    assert places(job) == {(0,)}
     assert order(job, size=4, cpus="0-1")["ok"]
-    assert places() == {(0, 1)}
+    assert places(job) == {(0, 1)}
     assert order(job, size=2, cpus="1")["ok"]
-    wait_for(lambda: places() == {(1,)}, job)
+    wait_for(lambda: places(job) == {(1,)}, job)
     assert job.finish()[0] == 0
 
 

@@ -14,8 +14,13 @@ to a step of load balancing every 50 ms, and whenever the file `step` is there i
     dies        ends with exit code 3 when it is to start itself again
     raced       as `late`, but when another order comes before the step it has just begun, once, with the first one
     impostor    has another key
+    other       says that it has another size than it has
+    loses       closes the connection of its first order, and obeys it all the same
+    leaves      as Charm++ does, its processes send their output to it, and an expansion leaves a process behind
+    miscounts   the same, but of one process the output is elsewhere
 """
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -42,6 +47,7 @@ class Program:
         assert self.checkpoint.is_dir()
         self.children, self.order, self.reply, self.orders = [], None, None, 0
         self.next_step = time.monotonic()
+        self.output = socket.socketpair()
         self.begin()
 
     # ---- CCS -----------------------------------------------------------------------------------
@@ -50,7 +56,8 @@ class Program:
         self.listener = socket.create_server(("", self.port))
         self.clients = []
         while len(self.children) < self.size:
-            self.children.append(subprocess.Popen(["sleep", "1000"]))
+            is_heard = self.behaviour == "leaves" or self.behaviour == "miscounts" and self.children
+            self.children.append(subprocess.Popen(["sleep", "1000"], stdout=self.output[0] if is_heard else None))
         while len(self.children) > self.size:
             last = self.children.pop()
             last.kill()
@@ -60,8 +67,21 @@ class Program:
         return hashlib.sha1((self.key + number + header[:16]).ljust(52, b"\0")).digest()
 
     def serve(self, client):
+        with contextlib.suppress(EOFError, ConnectionError, TimeoutError):
+            self.answer(client)
+
+    def answer(self, client):
         client.settimeout(5)
-        receive = lambda count: client.recv(count, socket.MSG_WAITALL)
+
+        def receive(count):
+            got = b""
+            while len(got) < count:
+                part = client.recv(count - len(got))
+                if not part:
+                    raise EOFError
+                got += part
+            return got
+
         kind = receive(4)
         if kind == bytes.fromhex("80000100"):
             theirs = receive(4)
@@ -79,11 +99,12 @@ class Program:
         self.clients[number] += 1
         length, processor = struct.unpack(">II", header[:8])
         assert processor == 0
-        data = receive(length) if length else b""
+        data = receive(length)
         answer = lambda text: client.sendall(self.sign(theirs) + struct.pack(">I", len(text)) + text)
         handler = header[8:].rstrip(b"\0")
         if handler == b"ccs_getinfo":
-            answer(struct.pack(f">{self.size + 1}I", self.size, *[1] * self.size))
+            size = self.size + 1 if self.behaviour == "other" else self.size
+            answer(struct.pack(f">{size + 1}I", size, *[1] * size))
         elif handler != b"set_bitmap" or self.behaviour in ("unknown", "begins"):
             if self.behaviour == "begins" and handler == b"set_bitmap":
                 self.behaviour = "good"
@@ -99,6 +120,10 @@ class Program:
                 return self.restart(self.order, lambda text: None)
             self.order, self.reply = size, answer
             self.connection = client  # open until the answer
+            if self.behaviour == "loses":
+                self.behaviour = "good"
+                client.close()
+                self.reply = lambda text: None
 
     # ---- The program ---------------------------------------------------------------------------
 
@@ -122,6 +147,8 @@ class Program:
         reply(b"")
         self.connection.close()
         print(f"from {self.size} to {size}", flush=True)
+        if self.behaviour in ("leaves", "miscounts") and size > self.size:
+            subprocess.run(["sh", "-c", 'sh -c "sleep 1001; :" "$1" &', "sh", self.checkpoint], check=True)
         self.order, self.size = None, size
         self.listener.close()
         time.sleep(0.03)
