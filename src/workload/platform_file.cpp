@@ -697,7 +697,7 @@ Platform read_platform_to_serve(const std::string& path) {
   if (!file.platform.steps.empty()) {
     throw InputError({.file = path, .field = "step"},
                      "a cluster that is served sets no frequencies: a job's nodes keep theirs",
-                     "leave the steps away; `ductile simulate --slow-for-power` has them");
+                     "leave `[[step]]` away; `ductile simulate --slow-for-power` has steps");
   }
   if (file.reservations.empty()) return std::move(file.platform);
   throw InputError({.file = path, .field = "reservation"},

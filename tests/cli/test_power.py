@@ -278,6 +278,24 @@ def test_a_cap_slows_jobs_under_policies_that_resize_as_well(ductile, tmp_path, 
     assert when == {1: "0", 2: "0"} and power == [900 * 100 + 800 * 50, 900, 1000, 0]
 
 
+# Job 2 begins as above. Its other 100 node-seconds, when job 1 has ended: `elastic` lets it grow to four nodes at its step, which ends the
+# pass, and is not asked again; `mebf` leaves it its size, and it goes on at full frequency; `elastisim` is asked after the growth, when
+# there is power for four nodes at the first step (480 W of 600) and not for four at full frequency.
+@pytest.mark.parametrize("policy, then, end, energy_j", [
+    ("elastic", [("expand", "4", "")], "150", 900 * 100 + 600 * 50),
+    ("mebf", [("frequency", "0", "0")], "150", 900 * 100 + 800 * 50),
+    ("elastisim", [("expand", "4", ""), ("frequency", "0", "1")], "131.25", 900 * 100 + 880 * 31.25)])
+def test_a_malleable_job_that_was_slowed_grows_or_is_raised(ductile, tmp_path, policy, then, end, energy_j):
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)], STEPS)
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\njob 2 type=malleable size=2..4\n")
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", 1000, "--slow-for-power", "--overrun", "kill", "--policy", policy)
+    assert when == {1: "0", 2: "0"} and power == [energy_j, 900, 1000, 0]
+    later = [row for row in rows_of(tmp_path / "out/decisions.csv") if row["time"] == "100" and row["decision"] != "set-limit"]
+    assert [(row["decision"], row["size"], row["frequency_step"]) for row in later] == then
+    assert [(row["finish_time"], row["final_state"]) for row in rows_of(tmp_path / "out/jobs.csv")] == [
+        ("100", "COMPLETED_SUCCESSFULLY"), (end, "COMPLETED_SUCCESSFULLY")]
+
+
 def test_who_was_slowed_predicts_what_it_would_have_taken_at_the_full_frequency(ductile, tmp_path):
     # Jobs 2 and 4 take 200 s each at half of the speed, and would have taken 100. So job 5 is believed to end 100 s after its start.
     lines = [line(1, 0, 200, 2), line(2, 0, 100, 2, time=200), line(3, 300, 200, 2), line(4, 300, 100, 2, time=200), line(5, 600, 100, 2, time=300)]

@@ -37,7 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORE = ROOT / "src" / "scheduling"
 TESTS = [CORE / name for name in ("booking_test.cpp", "cells_test.cpp", "core_test.cpp",
                                "fair_share_test.cpp", "parts_test.cpp", "pass_test.cpp", "resizing_test.cpp",
-                               "state_test.cpp", "timeline_test.cpp")]
+                               "runtime_prediction_test.cpp", "state_test.cpp", "timeline_test.cpp")]
 TESTS += [CORE / "queue_test.cpp", ROOT / "src" / "policies" / "partitions_test.cpp"]
 TESTS += [ROOT / "tests" / name
           for name in ("property/bookings_test.cpp", "property/cells_test.cpp",

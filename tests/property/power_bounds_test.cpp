@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -151,8 +153,8 @@ class Progress final : public Observer {
   }
   void on_resized(Time now, JobId id, Nodes, const Core& core) override {
     Job& its = go_on(now, id);
-    its.size = core.job(id).size();
-    resized += its.step > 0 ? 1 : 0;
+    const Nodes before = std::exchange(its.size, core.job(id).size());
+    resized += its.step > 0 && its.size != before ? 1 : 0;  // else it refused
   }
   void on_close(Time now, const Core& core) override {
     double drawn_w = settings_.platform.idle_w * settings_.platform.nodes;
@@ -212,6 +214,12 @@ class Progress final : public Observer {
   std::map<JobId, Job> jobs_;
 };
 
+/// Those that often give slowed jobs other sizes, where the jobs and caps are these; and of them
+/// those under which such a job is often raised afterwards.
+const std::set<std::string> kThatResizeSlowed{"elastic", "dbes",       "equipartition",
+                                              "esf",     "perf_aware", "portfolio:of=easy|elastic"};
+const std::set<std::string> kThatResizeAndRaise{"elastic", "perf_aware"};
+
 class Frequencies : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Frequencies, AreKeptBelowTheCapAndTakeAsMuchLonger) {
@@ -255,7 +263,10 @@ TEST_P(Frequencies, AreKeptBelowTheCapAndTakeAsMuchLonger) {
               slowed, raised, resized, resized_raised);
   if (runs < 10) return;
   EXPECT_GT(slowed, 20);
-  EXPECT_GT(raised + resized_raised, 10);
+  EXPECT_GT(raised, 10);
+  if (runs < 100 || !kThatResizeSlowed.contains(GetParam())) return;
+  EXPECT_GT(resized, 20);
+  if (kThatResizeAndRaise.contains(GetParam())) EXPECT_GT(resized_raised, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Frequencies,

@@ -384,6 +384,7 @@ void HostileWorld::check_books() const {
     const Job& known = core_.job(JobId{i});
     require(known.status == Status::running, name(JobId{i}) + " runs, and the core does not know");
     require(known.holding == job.has, name(JobId{i}) + " has other nodes than the core knows");
+    require(known.step == job.step, name(JobId{i}) + " computes at another frequency");
     const bool is_free = state.is_alone(known) && sizes_while_running(job.spec.type) &&
                          job.open == DecisionId::none && job.ordered == 0 &&
                          known.claim == ClaimId::none && now_ >= job.not_before &&

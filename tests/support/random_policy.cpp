@@ -158,15 +158,18 @@ class Scribble {
     }
   }
 
+  /// Has its application this size?
+  bool is_allowed(JobId id, Nodes n) const {
+    const JobSpec& spec = pass_.job(id).spec;
+    return !sizes_at_start(spec.type) || (spec.size.contains(n) && pass_.sizes(id).allows(n));
+  }
+
   void start() {
     const std::vector<JobId> waiting = pending();
     if (waiting.empty()) return;
     const JobId id = any_of(waiting);
     const SizeRange range = random_range(id);
-    const JobSpec& spec = pass_.job(id).spec;
-    const bool sized = !sizes_at_start(spec.type) ||
-                       (spec.size.contains(range.max) && pass_.sizes(id).allows(range.max));
-    const bool must = pass_.fits(id, range.max) && sized;
+    const bool must = pass_.fits(id, range.max) && is_allowed(id, range.max);
     const Nodes idle = pass_.idle();
     write(
         "start", [&] { return pass_.start(id, range, {Why::in_order}); }, must);
@@ -182,7 +185,11 @@ class Scribble {
     const Nodes n = random_range(id).max;
     const auto start = [&] { return pass_.start(id, exactly(n), {Why::in_order}, {.step = step}); };
     if (step > pass_.frequency_steps()) return refuse("start at no frequency", start);
-    if (!write("start at a lower frequency", start)) return;
+    // For as long as it takes then, something may be booked.
+    const bool must = is_allowed(id, n) && pass_.job(id).not_before <= pass_.now() &&
+                      n <= pass_.idle(id) && !pass_.has_bookings() && watched &&
+                      pass_.slowed(id, n, step).power_mw <= watched->free_power_mw();
+    if (!write("start at a lower frequency", start, must)) return;
     if (pass_.job(id).step != step) throw std::logic_error("a start at another frequency");
   }
 
