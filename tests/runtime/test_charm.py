@@ -150,6 +150,24 @@ def test_one_that_dies_in_a_resize(charm):
     assert [event["error"] for event in job.events("aborted")] == ["the job has ended"]
 
 
+def test_it_is_quiet_when_the_program_has_ended(charm):
+    """While somebody else may still write to the program's output."""
+    def used():
+        words = pathlib.Path(f"/proc/{job.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+    job = charm("good")
+    (charmrun, _), = charmruns(job)
+    with open(f"/proc/{charmrun}/fd/1", "w"):
+        assert order(job, size=3)["ok"]  # after which it looks for what is left behind
+        job.hurry.touch()
+        wait_for(lambda: not charmruns(job), job)
+        before = used()
+        time.sleep(4)
+        assert used() - before < 1
+    assert ended(job) == (0, "from 2 to 3\ndone\n", "")
+
+
 def test_who_has_another_key_is_not_believed(charm):
     job = charm("impostor", "--start-limit", "5", is_ready=False)
     assert order(job, size=4)["error"] == "the program does not answer by CCS: who answers does not have the key"
