@@ -208,17 +208,15 @@ MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
       hosts_.try_emplace({guest.cores, guest.of, guest.bound, guest.efficiency});
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
+  std::map<Nodes, Duration> longest;
   for (const Candidate& its : mates_) {
-    if (suits(its, guest)) hosts.all.push_back({&its, longest_of(its, guest)});
-  }
-  std::ranges::stable_sort(hosts.all, {}, [](const Hosts::Host& each) { return each.its->nodes; });
-  for (const auto& [its, most] : hosts.all) {
-    if (hosts.by_nodes.empty() || hosts.by_nodes.back().nodes < its->nodes) {
-      hosts.by_nodes.push_back({its->nodes, Duration{}});
-    }
-    Duration& there = hosts.by_nodes.back().longest;
+    if (!suits(its, guest)) continue;
+    const Duration most = longest_of(its, guest);
+    hosts.all.push_back({&its, most});
+    Duration& there = longest[its.nodes];
     there = std::max(there, most);
   }
+  for (const auto& [nodes, most] : longest) hosts.by_nodes.push_back({nodes, most});
   return hosts;
 }
 
@@ -351,8 +349,7 @@ bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
 ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) {
   std::vector<Mate> candidates;
   for (const auto& [each, most] : hosts(guest).all) {
-    if (each->nodes > guest.nodes) break;
-    if (most < guest.shared) continue;
+    if (each->nodes > guest.nodes || most < guest.shared) continue;
     std::optional<Mate> its = mate(*each, guest);
     if (!its) continue;
     const std::optional<double> value = penalty(*its);

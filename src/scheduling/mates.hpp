@@ -158,8 +158,8 @@ class MateFinder {
     Time latest = kNever;         // with one
   };
   /// Of guests that take so many cores of a node and lose as much by their mates, and these by
-  /// them: who could have one, and the longest one that mates of so many nodes could have, by
-  /// ascending numbers of nodes.
+  /// them: who could have one, and, by ascending numbers of nodes, the longest one that mates of so
+  /// many could have.
   struct Hosts {
     struct Host {
       const Candidate* its;
