@@ -1,5 +1,6 @@
-// A strategy of load balancing for Charm++ 7.0 and later, where those that come with it no longer take orders to shrink and
-// expand: only what is made from CentralLB does. As many chares on each of the processors that stay, neighbours together.
+// A strategy of load balancing for Charm++ 7.0 and later, where those that come with it no longer
+// take orders to shrink and expand: only what is made from CentralLB does. As many chares on each
+// of the processors that stay, neighbours together.
 //
 //   charmc even_lb.ci && charmc -O2 -c even_lb.cpp && charmc -o libmoduleeven_lb.a even_lb.o
 //   charmc ... -module even_lb -L.                       and run with +balancer EvenLB
@@ -26,11 +27,14 @@ class EvenLB : public CBase_EvenLB {
     std::size_t count = 0, next = 0;
     for (const auto& object : stats->objData) count += object.migratable;
     for (std::size_t i = 0; i < stats->objData.size(); ++i) {
-      if (stats->objData[i].migratable) stats->to_proc[i] = staying[next++ * staying.size() / count];
+      if (stats->objData[i].migratable)
+        stats->to_proc[i] = staying[next++ * staying.size() / count];
     }
   }
 };
 
-void register_even_lb() { LBRegisterBalancer<EvenLB>("EvenLB", "as many objects on each processor"); }
+void register_even_lb() {
+  LBRegisterBalancer<EvenLB>("EvenLB", "as many objects on each processor");
+}
 
 #include "even_lb.def.h"

@@ -1,9 +1,11 @@
-// A Jacobi stencil in Charm++, unchanged for Ductile: a plate in strips of rows, each a chare that waits for its two
-// neighbours in every iteration and for all at steps of load balancing, which is where Charm++ shrinks and expands. What it
-// prints is exact whatever processors it had: a sum of the bits of all values.
+// A Jacobi stencil in Charm++, unchanged for Ductile: a plate in strips of rows, each a chare that
+// waits for its two neighbours in every iteration and for all at steps of load balancing, which is
+// where Charm++ shrinks and expands. What it prints is exact whatever processors it had: a sum of
+// the bits of all values.
 //
 //   charmc stencil.ci && charmc -O2 -language charm++ -module CommonLBs stencil.cpp -o stencil
-//   ductile run --kind charm -n 2 --max 4 -- ./charmrun ./stencil STRIPS ROWS COLUMNS ITERATIONS PERIOD +balancer GreedyLB
+//   ductile run --kind charm -n 2 --max 4 -- ./charmrun ./stencil STRIPS ROWS COLUMNS ITERATIONS
+//   PERIOD +balancer GreedyLB
 //
 // From Charm++ 7.0 on GreedyLB does not know that processors are to go; even_lb.cpp does.
 #include <cstdint>
@@ -80,11 +82,14 @@ class Strip : public CBase_Strip {
   }
 
  private:
-  double* at(std::vector<double>& values, int row) const { return &values[std::size_t(row) * columns]; }
+  double* at(std::vector<double>& values, int row) const {
+    return &values[std::size_t(row) * columns];
+  }
 
   void send() {
     if (thisIndex > 0) thisProxy[thisIndex - 1].edge(iteration_, false, columns, at(now_, 1));
-    if (thisIndex + 1 < strips) thisProxy[thisIndex + 1].edge(iteration_, true, columns, at(now_, rows));
+    if (thisIndex + 1 < strips)
+      thisProxy[thisIndex + 1].edge(iteration_, true, columns, at(now_, rows));
   }
 
   void take(bool is_above, const double* values) {
@@ -100,7 +105,8 @@ class Strip : public CBase_Strip {
         const double *above = at(now_, row - 1), *here = at(now_, row), *below = at(now_, row + 1);
         double* const to = at(next_, row);
         for (int column = 0; column < columns; ++column) {
-          const double left = column > 0 ? here[column - 1] : 0, right = column + 1 < columns ? here[column + 1] : 0;
+          const double left = column > 0 ? here[column - 1] : 0,
+                       right = column + 1 < columns ? here[column + 1] : 0;
           to[column] = (above[column] + below[column] + left + right + here[column]) / 5;
         }
       }
@@ -114,7 +120,8 @@ class Strip : public CBase_Strip {
       // What has come early is for this iteration.
       const std::vector<double> early = std::move(early_);
       early_.clear();
-      for (std::size_t i = 0; i < early.size(); i += columns + 1) take(early[i] != 0, &early[i + 1]);
+      for (std::size_t i = 0; i < early.size(); i += columns + 1)
+        take(early[i] != 0, &early[i + 1]);
       if (iteration_ % period == 0) {
         is_at_step_ = true;
         return AtSync();
@@ -134,7 +141,8 @@ class Strip : public CBase_Strip {
       }
     }
     long sum = static_cast<long>(bits & 0xffffffffff);
-    contribute(sizeof sum, &sum, CkReduction::sum_long, CkCallback(CkReductionTarget(Strip, end), thisProxy[0]));
+    contribute(sizeof sum, &sum, CkReduction::sum_long,
+               CkCallback(CkReductionTarget(Strip, end), thisProxy[0]));
   }
 
   int iteration_, sides_;
