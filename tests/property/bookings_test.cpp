@@ -25,6 +25,8 @@ HostileWorld::Figures live(std::uint64_t cases, void (*change)(HostileSettings&)
     HostileSettings settings = random_settings(seed);
     settings.rules.identities = settings.cells = settings.bookings = true;
     settings.has_budget = seed % 4 == 0;
+    settings.rules.slow_for_power = false;  // lower frequencies are tried without bookings
+    settings.platform.steps.clear();
     settings.platform.nodes = 8 + settings.platform.nodes % 25;
     change(settings);
     HostileWorld world(settings);
