@@ -463,7 +463,9 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
     Timeline plan = timeline_for(pass, how);
     return end_with_plan(plan);
   }
-  MateFinder finder(pass, sharing, guests.latest_end);
+  // Who may have mates at all is worth to know where many are asked.
+  const bool are_many = pass.pending() > pass.running_malleable().size();
+  MateFinder finder(pass, sharing, are_many ? guests.latest_end : std::nullopt);
   if (finder.empty() && !moves) {
     start_and_backfill(pass, how);
     return false;
@@ -477,7 +479,7 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
   const Behind behind = start_or_reserve(pass, plan, how, nullptr, start_inside);
   const bool looks_behind = !any && behind.anybody() && !how.is_slurms();
   const auto may_start_inside = [&](const Queue::Need& need) {
-    return finder.may_have_mates(need, pass.idle());
+    return !are_many || finder.may_have_mates(need, pass.idle());
   };
   if (looks_behind) start_behind(pass, plan, behind, start_inside, may_start_inside);
   return any || end_with_plan(plan);
