@@ -4,13 +4,15 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
+
+#include "job/system_random.hpp"
 
 namespace ductile {
 namespace {
@@ -33,12 +35,6 @@ std::uint32_t number_in(std::string_view bytes) {
     number = number << 8 | static_cast<unsigned char>(byte);
   }
   return number;
-}
-
-void fill_with_random(void* bytes, std::size_t count) {
-  if (getrandom(bytes, count, 0) != static_cast<ssize_t>(count)) {
-    throw std::system_error(errno, std::generic_category(), "getrandom");
-  }
 }
 
 /// Of a message that fits into one block with its length (FIPS 180-4).
@@ -89,7 +85,7 @@ CcsKey new_ccs_key() {
   for (unsigned char& byte : key) {
     constexpr unsigned kBelow = 100;
     do {  // each equally likely
-      fill_with_random(&byte, 1);
+      fill_with_random(std::as_writable_bytes(std::span(&byte, 1)));
     } while (byte >= 2 * kBelow);
     byte = static_cast<unsigned char>(byte % kBelow);
   }
@@ -112,7 +108,7 @@ CcsSignature sign(const CcsKey& key, std::uint32_t number, std::string_view head
 
 CcsCall::CcsCall(Connect connect, const CcsKey& key, CcsRequest request)
     : connect_(std::move(connect)), key_(key), request_(std::move(request)) {
-  fill_with_random(&challenge_, sizeof challenge_);
+  fill_with_random(std::as_writable_bytes(std::span(&challenge_, 1)));
   open();
   out_ = in_bytes(kNewClient) + in_bytes(challenge_);
   awaited_ = 4;

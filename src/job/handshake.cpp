@@ -1,17 +1,18 @@
 #include "job/handshake.hpp"
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "job/control_clients.hpp"
 #include "job/json_line.hpp"
+#include "job/system_random.hpp"
 
 namespace ductile {
 namespace {
@@ -37,9 +38,7 @@ std::string text_in(const Json& json, const char* name) {
 
 std::string new_nonce() {
   std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw RunError("the system has no random numbers");
-  }
+  fill_with_random(std::as_writable_bytes(std::span(bytes)));
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 

@@ -4,11 +4,12 @@
 #include <cerrno>
 #include <concepts>
 #include <cstring>
+#include <span>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
-#include <sys/random.h>
+#include "job/system_random.hpp"
 
 namespace ductile::wire {
 namespace {
@@ -108,9 +109,7 @@ Content content_of(std::size_t index, std::index_sequence<Index...>) {
 
 Token new_token() {
   std::array<unsigned char, std::tuple_size_v<Token> / 2> random{};
-  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
-    throw std::system_error(errno, std::generic_category(), "getrandom");
-  }
+  fill_with_random(std::as_writable_bytes(std::span(random)));
   Token token{};
   for (std::size_t i = 0; i < random.size(); ++i) {
     token[2 * i] = kDigits[random[i] >> 4];

@@ -5,15 +5,16 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "job/socket.hpp"
+#include "job/system_random.hpp"
 
 namespace ductile {
 namespace {
@@ -22,9 +23,7 @@ constexpr std::size_t kShortestToken = 16, kLongestToken = 512;
 
 void make(const std::string& file) {
   std::array<unsigned char, 32> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw RunError("there are no random bytes for a token");
-  }
+  fill_with_random(std::as_writable_bytes(std::span(bytes)));
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   text += '\n';

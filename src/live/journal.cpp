@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -12,12 +13,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sqlite3.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/members.hpp"
 #include "base/text.hpp"
+#include "job/system_random.hpp"
 #include "live/crash.hpp"
 #include "simulation/checksum.hpp"
 #include "simulation/recording.hpp"
@@ -178,9 +179,7 @@ void sql_whole(sqlite3_context* context, int count, sqlite3_value** values) {
 
 std::string random_id() {
   std::array<std::uint64_t, 2> words{};
-  if (getrandom(words.data(), sizeof words, 0) != sizeof words) {
-    throw RunError("there are no random numbers");
-  }
+  fill_with_random(std::as_writable_bytes(std::span(words)));
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 

@@ -463,7 +463,7 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
     Timeline plan = timeline_for(pass, how);
     return end_with_plan(plan);
   }
-  // Who may have mates at all is worth to know where many are asked.
+  // To know how long guests may be pays where more jobs are asked than could be mates.
   const bool are_many = pass.pending() > pass.running_malleable().size();
   MateFinder finder(pass, sharing, are_many ? guests.latest_end : std::nullopt);
   if (finder.empty() && !moves) {
