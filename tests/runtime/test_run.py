@@ -324,17 +324,21 @@ def test_a_resize_before_the_program_says_what_its_stdin_is(mpi, start, tmp_path
 
 
 @pytest.mark.parametrize("is_file", [True, False])
-# More than a pipe takes is too much for the mpiexec of MPICH.
+# More than a pipe takes is too much for the mpiexec of MPICH, and that of Open MPI crashes of it once in a
+# hundred runs, without Ductile too (docs/guide/malleable-mpi.md): such a run says nothing of Ductile.
 @pytest.mark.parametrize("mpi,size", [("mpich", 6), ("openmpi", 300000)])
 def test_stdin_of_both_runs_that_are_compared(tmp_path, is_file, mpi, size):
     (tmp_path / "input").write_text(size * "x")
     (tmp_path / "stop").touch()
     command = ["run", "-n", 2, "--script", "t=1000:3", "--", example("reads", mpi), tmp_path / "stop"]
-    if is_file:
-        with open(tmp_path / "input") as file:
-            done = run(*command, stdin=file)
-    else:
-        done = run(*command, input=size * "x")
+    for _ in range(5):
+        if is_file:
+            with open(tmp_path / "input") as file:
+                done = run(*command, stdin=file)
+        else:
+            done = run(*command, input=size * "x")
+        if "orte_iof_hnp_read_local_handler" not in done.stderr:
+            break
     assert (done.returncode, done.stdout) == (0, f"generation 0 reads {size} bytes\n"), done.stderr
     assert "the output is that of the rigid run" in done.stderr
 
