@@ -33,7 +33,7 @@ class Lend final : public Policy {
       return lending_.start_inside(pass, finder, plan, id, at);
     };
     const auto move_on = [&](Timeline& plan) { return move_a_guest_on(pass, plan); };
-    GuestStarts guests{.start = start_inside};
+    GuestStarts guests{.start = start_inside, .free_nodes = lending_.free_nodes};
     if (wants.moves) guests.move_on = move_on;
     while (start_or_share(pass, backfill_, lending_.sharing, guests)) {
     }

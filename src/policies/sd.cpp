@@ -194,7 +194,8 @@ class Sd final : public Policy {
           pass, finder, plan, id, at,
           {.free_nodes = free_nodes_, .penalty = penalty, .pays = gains, .are_alike = true});
     };
-    const GuestStarts guests{.start = start_inside, .latest_end = latest_end};
+    const GuestStarts guests{
+        .start = start_inside, .free_nodes = free_nodes_, .latest_end = latest_end};
     while (start_or_share(pass, backfill_, sharing_, guests)) {
     }
   }

@@ -188,4 +188,15 @@ std::vector<Allocation> read_allocations(const std::filesystem::path& path) {
   return found;
 }
 
+std::uint64_t cores_per_node(const std::vector<Allocation>& held) {
+  std::uint64_t found = 0;
+  for (const Allocation& each : held) {
+    if (!each.cores || !each.shared.empty() || each.size == 0) continue;
+    const std::uint64_t its = *each.cores / each.size;
+    if (its * each.size != *each.cores || (found != 0 && found != its)) return 0;
+    found = its;
+  }
+  return found;
+}
+
 }  // namespace ductile

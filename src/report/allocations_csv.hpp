@@ -74,5 +74,7 @@ struct Allocation {
 
 /// Throws InputError.
 std::vector<Allocation> read_allocations(const std::filesystem::path& path);
+/// Of nodes that are nobody else's; 0: they have different numbers of cores, or none are known.
+std::uint64_t cores_per_node(const std::vector<Allocation>& held);
 
 }  // namespace ductile

@@ -26,7 +26,9 @@ constexpr std::size_t kGanttTimes = 200, kGanttNodes = 50;
 struct GanttBar {
   std::uint64_t job;
   double from_s, until_s;
-  double low, high;  // nodes; of a guest the half of each
+  double low, high;         // nodes; of one that is shared the part that its cores are
+  std::uint32_t cores = 0;  // of a shared node
+  bool is_guest = false;
 };
 
 // Kept light, so that a number can be read on them.
@@ -52,21 +54,73 @@ std::string gantt_name(std::string_view policy) {
   return name;
 }
 
+/// Where on shared nodes jobs are drawn. Which cores are whose is not told: a job stays where it
+/// was if that is free, else it has the lowest place that is.
+class SharedNodes {
+ public:
+  explicit SharedNodes(std::uint64_t cores) : cores_(cores) {}
+
+  /// For rows in the order in which they begin, at the same instant those of guests last.
+  std::uint64_t place(const Allocation& row, std::uint32_t node, std::uint32_t cores) {
+    std::vector<Share>& there = nodes_[node];
+    std::vector<std::uint64_t> tries{0};
+    std::erase_if(there, [&](const Share& share) {
+      if (share.job == row.job) tries.insert(tries.begin(), share.at);
+      return share.job == row.job || share.until <= row.from;
+    });
+    for (const Share& share : there) tries.push_back(share.at + share.cores);
+    const auto is_free = [&](std::uint64_t at) {
+      return at + cores <= cores_ && std::ranges::all_of(there, [&](const Share& share) {
+               return at + cores <= share.at || share.at + share.cores <= at;
+             });
+    };
+    const auto free = std::ranges::find_if(tries, is_free);
+    const std::uint64_t at = free != tries.end() ? *free : 0;
+    there.push_back({row.job, row.until, at, cores});
+    return at;
+  }
+
+ private:
+  struct Share {
+    std::uint64_t job;
+    Time until;
+    std::uint64_t at, cores;
+  };
+  std::uint64_t cores_;
+  std::unordered_map<std::uint32_t, std::vector<Share>> nodes_{};
+};
+
 std::vector<GanttBar> gantt_bars(const std::vector<Allocation>& rows) {
   std::vector<GanttBar> bars;
+  std::vector<const Allocation*> shared;
   for (const Allocation& row : rows) {
-    const double from = to_seconds(row.from), until = to_seconds(row.until);
-    for (const Interval& part : difference(row.nodes, row.guest_nodes).parts) {
-      bars.push_back({row.job, from, until, static_cast<double>(part.first),
-                      static_cast<double>(part.last) + 1});
-    }
-  }
-  // Guests come over the others.
-  for (const Allocation& row : rows) {
-    for_each_node(row.guest_nodes, [&](std::uint32_t node) {
+    NodeSet whole = row.nodes;
+    for (const Allocation::Shared& part : row.shared) whole = difference(whole, part.nodes);
+    for (const Interval& part : whole.parts) {
       bars.push_back({row.job, to_seconds(row.from), to_seconds(row.until),
-                      static_cast<double>(node), static_cast<double>(node) + 0.5});
-    });
+                      static_cast<double>(part.first), static_cast<double>(part.last) + 1});
+    }
+    if (!row.shared.empty()) shared.push_back(&row);
+  }
+  std::ranges::stable_sort(shared, {}, [](const Allocation* row) {
+    return std::pair(row->from, !row->guest_nodes.empty());
+  });
+  const std::uint64_t cores = cores_per_node(rows);
+  SharedNodes places(cores);
+  for (const Allocation* row : shared) {
+    for (const Allocation::Shared& part : row->shared) {
+      for_each_node(part.nodes, [&](std::uint32_t node) {
+        const auto at = static_cast<double>(places.place(*row, node, part.cores));
+        const double of = cores > 0 ? static_cast<double>(cores) : at + part.cores;
+        bars.push_back({.job = row->job,
+                        .from_s = to_seconds(row->from),
+                        .until_s = to_seconds(row->until),
+                        .low = node + at / of,
+                        .high = node + (at + part.cores) / of,
+                        .cores = part.cores,
+                        .is_guest = row->guest_nodes.contains(node)});
+      });
+    }
   }
   return bars;
 }
@@ -179,7 +233,10 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
     }
   } else {
     std::set<JobType> seen;
-    figure.csv = "job,type,from_s,until_s,first_node,last_node\n";
+    const bool is_shared =
+        std::ranges::any_of(bars, [](const GanttBar& bar) { return bar.cores > 0; });
+    figure.csv = "job,type,from_s,until_s,first_node,last_node";
+    figure.csv += is_shared ? ",cores,guest\n" : "\n";
     for (const GanttBar& bar : bars) {
       const auto type = types.find(bar.job);
       if (type != types.end()) seen.insert(type->second);
@@ -188,6 +245,10 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
       append_number(figure.csv += ',', bar.until_s);
       append_number(figure.csv += ',', std::floor(bar.low));
       append_number(figure.csv += ',', std::ceil(bar.high) - 1);
+      if (is_shared) {
+        const std::string its = bar.cores > 0 ? fmt::format("{}", bar.cores) : "";
+        figure.csv += fmt::format(",{},{}", its, bar.is_guest ? "yes" : "");
+      }
       figure.csv += '\n';
     }
     if (seen.size() > 1) {
@@ -199,6 +260,11 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
         "{}: which job had which nodes when, of the first seed; {}. A bar with room has the number "
         "of its job.",
         policy.policy, seen.size() > 1 ? "colours are types of jobs" : "colours tell jobs apart");
+    if (is_shared) {
+      figure.caption +=
+          " Of a node that is shared a job has the part that its cores are; guests are framed in "
+          "black.";
+    }
   }
   if (is_occupancy) bars.clear();
   const Axis x = time_axis(from_s, until_s, static_cast<std::size_t>(look.width / look.font / 5));
@@ -235,7 +301,9 @@ Figure gantt_figure(const PolicyFiles& policy, const Look& look) {
                         : has_type ? colour_of_type(type->second)
                                    : colour_of_job(bar.job));
       const double line = std::min({0.4, area.width / 6, area.height / 6});
-      if (line > 0.05) canvas.frame(area, {.colour = kWhite, .width = line});
+      if (line > 0.05) {
+        canvas.frame(area, {.colour = bar.is_guest ? Colour{} : kWhite, .width = line});
+      }
       const std::string number = fmt::format("{}", bar.job);
       const double size = std::min(look.font, 0.8 * area.height);
       if (size < 0.6 * look.font || text_width(number, size) > 0.9 * area.width) continue;

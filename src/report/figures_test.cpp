@@ -1,9 +1,11 @@
 #include "report/figures.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -275,6 +277,46 @@ TEST(Figure, TooManyBarsAreDrawnAsOccupancy) {
   const Figure figure = gantt_figures(read_policies({&run, 1}, files), {}).at(0);
   EXPECT_THAT(figure.caption, HasSubstr("8000 of them, too many"));
   EXPECT_EQ(figure.csv, "from_s,until_s,first_node,last_node,share\n0,4000,0,0,1\n0,4000,2,2,1\n");
+}
+
+TEST(Figure, OfSharedNodesEachJobHasThePartThatItsCoresAre) {
+  const RunPage run = run_page("sharing", small_sharing_workload(), small_sharing_settings());
+  JobsFiles files;
+  const Figure figure = gantt_figures(read_policies({&run, 1}, files), {}).at(0);
+  EXPECT_THAT(figure.caption, HasSubstr("guests are framed in black"));
+  EXPECT_EQ(figure.csv,
+            "job,type,from_s,until_s,first_node,last_node,cores,guest\n"
+            "1,malleable,0,10,0,1,,\n1,malleable,14,102,0,1,,\n"
+            "1,malleable,10,14,0,0,4,\n1,malleable,10,14,1,1,4,\n"
+            "2,malleable,10,14,0,0,4,yes\n2,malleable,10,14,1,1,4,yes\n");
+}
+
+TEST(Figure, AGuestHasMoreOfANodeThanItsMateIfItsCoresAreMore) {
+  RunPage run = run_page("sharing", small_sharing_workload(), small_sharing_settings());
+  std::ofstream(run.path / "allocations.csv")
+      << "job,from,until,size,nodes,cores,reason,for_job,shared,guest_nodes\n"
+         "1,0,10,1,0,16,in-order,,,\n2,10,30,1,0,8,guest,,0:8,0\n3,20,30,1,0,4,guest,,0:4,0\n"
+         "1,10,20,1,0,8,guest,2,0:8,\n1,20,30,1,0,4,guest,3,0:4,\n";
+  JobsFiles files;
+  const Figure figure = gantt_figures(read_policies({&run, 1}, files), {}).at(0);
+  const auto canvas = svg_canvas(300, figure.height, "x");
+  figure.draw(*canvas);
+  const std::string svg = canvas->finish();
+  // (top, height) of each bar, over that of the first, which is the whole node.
+  std::vector<std::pair<double, double>> bars;
+  const std::regex bar("<rect x=\"[0-9.]+\" y=\"([0-9.]+)\"[^>]* height=\"([0-9.]+)\" fill=\"#");
+  for (std::sregex_iterator at(svg.begin(), svg.end(), bar), end; at != end; ++at) {
+    bars.emplace_back(std::stod((*at)[1]), std::stod((*at)[2]));
+  }
+  bars.erase(bars.begin());  // the paper
+  const auto [top, whole] = bars.at(0);
+  std::vector<std::pair<long, long>> cores;  // from above
+  for (const auto& [its_top, its] : bars) {
+    cores.emplace_back(std::lround((its_top - top) / whole * 16), std::lround(its / whole * 16));
+  }
+  // Its mate leaves the first guest the upper half, and the second one half of its own.
+  EXPECT_THAT(cores, ElementsAre(std::pair(0, 16), std::pair(8, 8), std::pair(0, 8),
+                                 std::pair(12, 4), std::pair(8, 4)));
 }
 
 TEST(Figure, WithoutNodesTheirShareIsDrawn) {

@@ -92,18 +92,6 @@ class Bars {
       {"job", "from", "until", "first", "last", "size", "reason", "for", "cores", "guest"}};
 };
 
-// Of nodes that are nobody else's; 0: they have different numbers of cores.
-std::uint64_t cores_per_node(const std::vector<Allocation>& held) {
-  std::uint64_t found = 0;
-  for (const Allocation& each : held) {
-    if (!each.cores || !each.shared.empty() || each.size == 0) continue;
-    const std::uint64_t its = *each.cores / each.size;
-    if (its * each.size != *each.cores || (found != 0 && found != its)) return 0;
-    found = its;
-  }
-  return found;
-}
-
 // The last state of each of equal intervals, where there are more than can be seen.
 std::vector<Sample> thinned(std::vector<Sample> samples) {
   if (samples.size() <= kMostSamples) return samples;

@@ -304,34 +304,42 @@ void start_behind(Pass& pass, const Behind& behind, FreeCells& free) {
   }
 }
 
-void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead,
-                  MayInstead may_instead) {
+void start_behind(Pass& pass, Timeline& plan, const Behind& behind, std::span<const JobId> others,
+                  Instead instead) {
   FreeCells free;
   plan.from_now(free);
   limit_to_idle(pass, free);
-  const bool by_lane = !behind.lanes.empty();
-  bool is_behind = false;  // of one lane: all from here on are
+  FitSearch search = fits_behind(pass, behind);
+  const auto next_fit = [&] { return pass.idle() > 0 ? search.next(free) : JobId::none; };
+  const auto starts = [&](JobId id) {
+    if (pass.job(id).not_before > pass.now()) return false;
+    const Queue::Need need = pass.start_need(id);
+    const Demand demand = pass.demand(id, need.nodes);
+    if (!free.fits(demand, need.walltime)) return false;
+    const Spread in = free.place(demand, need.walltime);
+    if (!start(pass, id, need.nodes, Why::backfilled, in)) return false;
+    free.take(demand, in, believed_length(pass, id));
+    search.took(in.empty() ? kEveryCell : in.cells());
+    plan.took(demand, in);
+    return true;
+  };
   const auto is_planned = [&](JobId id) {
+    if (behind.lanes.empty()) return !pass.before(behind.last, id);
     const std::size_t lane = index(pass.reach_of(id));
     return lane >= behind.lanes.size() || !behind.lanes[lane] ||
            !pass.before(*behind.lanes[lane], id);
   };
-  for (const auto& [id, need] : pass.all_pending()) {
-    is_behind = by_lane ? !is_planned(id) : is_behind || pass.before(behind.last, id);
-    if (!is_behind) continue;
-    if (need.nodes <= pass.idle() && pass.job(id).not_before <= pass.now()) {
-      const Demand demand = pass.demand(id, need.nodes);
-      if (free.fits(demand, need.walltime)) {
-        const Spread in = free.place(demand, need.walltime);
-        if (start(pass, id, need.nodes, Why::backfilled, in)) {
-          free.take(demand, in, believed_length(pass, id));
-          plan.took(demand, in);
-          continue;
-        }
-      }
+  JobId fit = next_fit();
+  for (const JobId other : others) {
+    if (is_planned(other)) continue;
+    bool has_started = false;
+    while (fit != JobId::none && (fit == other || pass.before(fit, other))) {
+      has_started = starts(fit) && fit == other;
+      fit = next_fit();
     }
-    if (may_instead(need) && instead(id, kNever)) return;
+    if (!has_started && instead(other, kNever)) return;
   }
+  for (; fit != JobId::none; fit = next_fit()) starts(fit);
 }
 
 FitSearch fits_behind(const Pass& pass, const Behind& behind) {

@@ -178,12 +178,10 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
 /// O(Q / 64) per started job.
 void start_behind(Pass& pass, const Behind& behind, FreeCells& free);
 
-/// Of a job that needs so much: false only if `instead` would surely be.
-using MayInstead = FunctionRef<bool(const Queue::Need&)>;
 /// All those behind, in order: starts those that fit into what the plan leaves, and tells the plan;
-/// `instead` for the others, if that might be. O(Q), little for those for whom it is not.
-void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead,
-                  MayInstead may_instead);
+/// else `instead` for those of `others`, which are in order.
+void start_behind(Pass& pass, Timeline& plan, const Behind& behind, std::span<const JobId> others,
+                  Instead instead);
 
 /// Those behind that fit, in order.
 FitSearch fits_behind(const Pass& pass, const Behind& behind);

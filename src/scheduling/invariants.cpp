@@ -288,6 +288,9 @@ void check_jobs(const State& state) {
     last = id;
   });
   require(queued == state.queue.size(), "size of the queue");
+  require(!state.queue.keeps_kinds() ||
+              state.queue.kinds(state.jobs) == state.queue.find_kinds(state.jobs),
+          "kinds of waiting jobs");
   require(state.queue.order() == state.traits.order, "the queue has another order");
   for (std::size_t i = 0; i < state.reserving.size(); ++i) {
     const JobId id = state.reserving[i];

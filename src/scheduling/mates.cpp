@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -95,7 +94,7 @@ class Search {
 
 MateFinder::MateFinder(const Pass& pass, const Sharing& sharing,
                        std::optional<LatestEnd> latest_end)
-    : pass_(pass), sharing_(sharing) {
+    : pass_(pass), sharing_(sharing), latest_end_(latest_end) {
   const Platform& machine = pass.platform();
   const bool has_classes = !machine.classes.empty();
   whole_ = has_classes ? machine.classes.front().has.cores : pass.whole(0).cores;
@@ -120,7 +119,7 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing,
       for (const JobId guest : *guests) its.beside.push_back(pass.job(guest).spec.bound);
     }
     its.nodes = job.size();
-    its.cores = usable(job.spec);
+    its.cores = usable(job.spec.cores);
     its.ranks = job.spec.ranks;
     its.bound = job.spec.bound;
     // Work is counted in core-microseconds where the cores are known.
@@ -147,11 +146,15 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing,
     }
     std::ranges::sort(each, std::greater());
   }
-  // Only now: who is no mate still counts in what guests are tried, as the policies say.
-  if (latest_end) {
-    for (Candidate& its : mates_) its.latest = (*latest_end)(its.job);
-    std::erase_if(mates_, [](const Candidate& its) { return its.end > its.latest; });
-  }
+}
+
+// Who is left out still counts in what guests are tried, as the policies say.
+void MateFinder::leave_out_late() {
+  was_in_vain_ = true;
+  if (!latest_end_) return;
+  for (Candidate& its : mates_) its.latest = (*latest_end_)(its.job);
+  std::erase_if(mates_, [](const Candidate& its) { return its.end > its.latest; });
+  hosts_.clear();
 }
 
 std::uint32_t MateFinder::given(std::uint32_t uses, std::uint32_t of, std::uint32_t most) const {
@@ -172,7 +175,7 @@ Guest MateFinder::guest(JobId id, std::uint16_t efficiency, std::uint32_t of,
               .efficiency = efficiency,
               .of = of};
   if (!sizes_while_running(job.spec.type)) return guest;
-  const std::uint32_t uses = usable(job.spec);
+  const std::uint32_t uses = usable(job.spec.cores);
   const std::uint32_t cores = given(uses, of, most);
   if (cores < job.spec.ranks || cores == 0 || cores >= of) return guest;
   guest.cores = cores;
@@ -208,15 +211,19 @@ MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
       hosts_.try_emplace({guest.cores, guest.of, guest.bound, guest.efficiency});
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
-  std::map<Nodes, Duration> longest;
+  std::map<Nodes, Hosts::OfSize> sizes;
   for (const Candidate& its : mates_) {
     if (!suits(its, guest)) continue;
     const Duration most = longest_of(its, guest);
     hosts.all.push_back({&its, most});
-    Duration& there = longest[its.nodes];
-    there = std::max(there, most);
+    Hosts::OfSize& size = sizes[its.nodes];
+    size.of_two = std::max(size.of_two, std::min(size.longest, most));
+    size.longest = std::max(size.longest, most);
   }
-  for (const auto& [nodes, most] : longest) hosts.by_nodes.push_back({nodes, most});
+  for (auto& [nodes, size] : sizes) {
+    size.nodes = nodes;
+    hosts.by_nodes.push_back(size);
+  }
   return hosts;
 }
 
@@ -252,69 +259,74 @@ Duration MateFinder::longest_of(const Hosts& hosts, Nodes least, Nodes most) con
     for (std::size_t j = all.size(); j-- > i;) {
       const Nodes both = one.nodes + all[j].nodes;
       if (both < least) break;
-      if (both <= most) longest = std::max(longest, std::min(one.longest, all[j].longest));
+      if (both > most) continue;
+      longest = std::max(longest, i == j ? one.of_two : std::min(one.longest, all[j].longest));
     }
   }
   return longest;
 }
 
 bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
-  if (guest.cores == 0 || mates_.empty()) return false;
-  Hosts& its = hosts(guest);
-  const Nodes least = guest.nodes > idle ? guest.nodes - idle : 1;
-  if (idle > 0) return longest_of(its, least, guest.nodes) >= guest.shared;
-  const auto [at, is_new] = its.known.try_emplace(guest.nodes);
-  if (is_new) at->second = longest_of(its, least, guest.nodes);
-  return at->second >= guest.shared;
+  return guest.cores > 0 && !mates_.empty() && longest_guest(guest, idle) >= guest.shared;
 }
 
-std::vector<Guest> MateFinder::kinds() const {
-  std::vector<Guest> kinds;
-  const std::size_t bounds = pass_.contention().is_off() ? 1 : efficiencies_.size();
+Duration MateFinder::longest_guest(const Guest& guest, Nodes idle) {
+  Hosts& its = hosts(guest);
+  if (idle > 0) {
+    return longest_of(its, guest.nodes > idle ? guest.nodes - idle : 1, guest.nodes);
+  }
+  const auto [at, is_new] = its.known.try_emplace(guest.nodes);
+  if (is_new) at->second = longest_of(its, guest.nodes, guest.nodes);
+  return at->second;
+}
+
+Duration MateFinder::longest_job(const Queue::Kind& kind, Nodes idle) {
+  constexpr Wide kMost = Duration::max().count() / 4;
+  const std::uint32_t uses = usable(kind.cores);
+  Wide longest = 0;
   for (const std::uint32_t of : have_) {
-    std::set<std::uint32_t> cores;
-    for (const std::uint32_t most : most_) {
-      for (std::uint32_t uses = 1; uses <= whole_; ++uses) cores.insert(given(uses, of, most));
-    }
-    for (std::size_t bound = 0; bound < bounds; ++bound) {
-      for (const std::uint16_t efficiency : efficiencies_[bound]) {
-        for (const std::uint32_t its : cores) {
-          if (its == 0 || its >= of) continue;
-          kinds.push_back({.bound = static_cast<Bound>(bound),
-                           .cores = its,
-                           .efficiency = efficiency,
-                           .of = of});
-        }
+    for (const std::uint16_t efficiency : efficiencies_[static_cast<std::size_t>(kind.bound)]) {
+      std::uint32_t last = 0;
+      for (const std::uint32_t most : most_) {
+        const std::uint32_t cores = given(uses, of, most);
+        if (std::exchange(last, cores) == cores || cores >= of) continue;
+        const Guest its{.bound = kind.bound,
+                        .nodes = kind.nodes,
+                        .cores = cores,
+                        .efficiency = efficiency,
+                        .of = of};
+        // As `guest` says how long it takes, which is rounded.
+        const Wide shared = Wide{longest_guest(its, idle).count()} + 1;
+        const Wide alone = shared * std::min(cores, uses) * efficiency / (Wide{uses} * kPerMille);
+        longest = std::max(longest, alone + 1);
       }
     }
   }
-  return kinds;
+  return Duration{static_cast<std::int64_t>(std::min(longest, kMost))};
 }
 
-bool MateFinder::may_have_mates(const Queue::Need& need, Nodes idle) {
-  if (mates_.empty()) return false;
-  if (!sharing_.inside) return true;
-  if (asked_.idle != idle) asked_ = {idle, {}};
-  std::vector<std::optional<Duration>>& known = asked_.by_nodes;
-  if (known.size() <= need.nodes) known.resize(std::size_t{need.nodes} + 1);
-  std::optional<Duration>& its = known[need.nodes];
-  if (!its) {
-    its = Duration{};
-    const Nodes least = need.nodes > idle ? need.nodes - idle : 1;
-    if (!kinds_) kinds_ = kinds();
-    for (const Guest& each : *kinds_) {
-      its = std::max(*its, longest_of(hosts(each), least, need.nodes));
+std::vector<JobId> MateFinder::waiting_that_may(Nodes idle) {
+  if (mates_.empty()) return {};
+  if (!sharing_.inside) return pass_.all_pending();
+  std::vector<JobId> those;
+  for (const auto& [kind, jobs] : pass_.pending_kinds()) {
+    const Duration longest = longest_job(kind, idle);
+    for (const auto& [walltime, id] : jobs) {
+      if (walltime > longest) break;
+      those.push_back(id);
     }
   }
-  // On shared nodes it takes no less.
-  return need.walltime <= *its;
+  std::ranges::sort(those, [&](JobId a, JobId b) { return pass_.before(a, b); });
+  return those;
 }
 
-std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
+bool MateFinder::can_be_mate(const Candidate& its, const Guest& guest, Mate& mate) const {
   const Wide shared = speed(its, guest);
   const Wide rest = its.left * kPerMille - shared * guest.shared.count();
-  if ((rest < 0 && sharing_.inside) || !fits(its, guest)) return std::nullopt;
-  Mate mate{.job = its.job, .nodes = its.nodes, .keeps = its.has - guest.cores};
+  if ((rest < 0 && sharing_.inside) || !fits(its, guest)) return false;
+  mate.job = its.job;
+  mate.nodes = its.nodes;
+  mate.keeps = its.has - guest.cores;
   const Wide whole = Wide{its.nodes} * its.cores * kPerMille;
   if (rest < 0) {
     mate.end = later(pass_.now(), quotient(its.left * kPerMille, shared));
@@ -326,7 +338,7 @@ std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) c
   }
   mate.end = std::max(mate.end, its.end);  // nothing is believed to be left of who is overdue
   mate.loss = mate.end - its.end;
-  return mate;
+  return true;
 }
 
 bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
@@ -350,12 +362,12 @@ ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) 
   std::vector<Mate> candidates;
   for (const auto& [each, most] : hosts(guest).all) {
     if (each->nodes > guest.nodes || most < guest.shared) continue;
-    std::optional<Mate> its = mate(*each, guest);
-    if (!its) continue;
-    const std::optional<double> value = penalty(*its);
-    if (!value) continue;
-    its->penalty = *value;
-    candidates.push_back(*its);
+    // Written where it stays: there may be thousands.
+    Mate& its = candidates.emplace_back();
+    const std::optional<double> value =
+        can_be_mate(*each, guest, its) ? penalty(its) : std::nullopt;
+    if (value) its.penalty = *value;
+    if (!value) candidates.pop_back();
   }
   const auto is_first = [](const Mate& a, const Mate& b) {
     if (a.penalty != b.penalty) return a.penalty < b.penalty;
@@ -367,7 +379,9 @@ ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) 
   }
   std::ranges::sort(candidates, is_first);
   const Nodes least = guest.nodes > idle ? guest.nodes - idle : 1;
-  return Search(candidates, least, guest.nodes, sharing_.mates).best();
+  ChosenMates chosen = Search(candidates, least, guest.nodes, sharing_.mates).best();
+  if (chosen.mates.empty() && !was_in_vain_) leave_out_late();
+  return chosen;
 }
 
 const ChosenMates& MateFinder::choose_once(const Guest& guest, Nodes idle, Penalty penalty) {
@@ -463,9 +477,7 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
     Timeline plan = timeline_for(pass, how);
     return end_with_plan(plan);
   }
-  // To know how long guests may be pays where more jobs are asked than could be mates.
-  const bool are_many = pass.pending() > pass.running_malleable().size();
-  MateFinder finder(pass, sharing, are_many ? guests.latest_end : std::nullopt);
+  MateFinder finder(pass, sharing, guests.latest_end);
   if (finder.empty() && !moves) {
     start_and_backfill(pass, how);
     return false;
@@ -478,10 +490,10 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing,
   };
   const Behind behind = start_or_reserve(pass, plan, how, nullptr, start_inside);
   const bool looks_behind = !any && behind.anybody() && !how.is_slurms();
-  const auto may_start_inside = [&](const Queue::Need& need) {
-    return !are_many || finder.may_have_mates(need, pass.idle());
-  };
-  if (looks_behind) start_behind(pass, plan, behind, start_inside, may_start_inside);
+  if (looks_behind) {
+    const std::vector<JobId> others = finder.waiting_that_may(guests.free_nodes ? pass.idle() : 0);
+    start_behind(pass, plan, behind, others, start_inside);
+  }
   return any || end_with_plan(plan);
 }
 

@@ -124,9 +124,9 @@ class MateFinder {
   /// Could there be mates for it, with up to so many idle nodes besides? Says no only if there are
   /// none; costs next to nothing where there are none.
   bool may_have_mates(const Guest& guest, Nodes idle);
-  /// The same of any waiting job, of which only this is known. Costs next to nothing where it has
-  /// been asked of one of as many nodes.
-  bool may_have_mates(const Queue::Need& need, Nodes idle);
+  /// All waiting jobs for which there could be mates so, in order. With K kinds of waiting jobs
+  /// (`Queue::Kind`) O(K log K), and for those that it finds.
+  std::vector<JobId> waiting_that_may(Nodes idle);
   /// Says what a candidate's penalty is; nothing: it is none.
   using Penalty = FunctionRef<std::optional<double>(const Mate&)>;
   /// Up to `Sharing::mates` of them, which have all but `idle` of the guest's nodes and whose
@@ -158,8 +158,8 @@ class MateFinder {
     Time latest = kNever;         // with one
   };
   /// Of guests that take so many cores of a node and lose as much by their mates, and these by
-  /// them: who could have one, and, by ascending numbers of nodes, the longest one that mates of so
-  /// many could have.
+  /// them: who could have one, and, by ascending numbers of nodes, the longest one that a mate of
+  /// so many could have, and that two of them could.
   struct Hosts {
     struct Host {
       const Candidate* its;
@@ -167,13 +167,16 @@ class MateFinder {
     };
     struct OfSize {
       Nodes nodes = 0;
-      Duration longest{};
+      Duration longest{}, of_two{};
     };
     std::vector<Host> all;
     std::vector<OfSize> by_nodes;
     std::map<Nodes, Duration> known;  // with no idle nodes: what was asked before
   };
   Hosts& hosts(const Guest& guest);
+  /// From the first search on that was in vain: whoever can have no guest for its latest end is no
+  /// candidate. To know that costs about as much as two searches.
+  void leave_out_late();
   /// The longest one with mates of so many nodes together.
   Duration longest_of(const Hosts& hosts, Nodes least, Nodes most) const;
   /// The longest one that this candidate could have.
@@ -181,8 +184,11 @@ class MateFinder {
   /// So many cores of each node a job that uses so many would have as a guest beside mates that
   /// have `of`, of no more than `most` of them.
   std::uint32_t given(std::uint32_t uses, std::uint32_t of, std::uint32_t most) const;
-  /// All guests that there could be, but for their jobs, nodes and lengths.
-  std::vector<Guest> kinds() const;
+  /// Of guests that are like this one but for their lengths there the longest for which there could
+  /// be mates.
+  Duration longest_guest(const Guest& guest, Nodes idle);
+  /// No job of this kind that takes longer on nodes of its own could have mates.
+  Duration longest_job(const Queue::Kind& kind, Nodes idle);
   /// The speed of a candidate that has this guest besides those that it has, or with those alone,
   /// in thousandths of cores.
   Wide speed(const Candidate& candidate, const Guest& guest) const;
@@ -198,16 +204,19 @@ class MateFinder {
     if (candidate.has < guest.of || candidate.has < guest.cores + candidate.ranks) return false;
     return efficiency_beside(guest.bound, candidate) >= guest.efficiency;
   }
-  std::optional<Mate> mate(const Candidate& candidate, const Guest& guest) const;
+  /// Can it be one? Then says what it would be, but for its penalty.
+  bool can_be_mate(const Candidate& candidate, const Guest& guest, Mate& mate) const;
   /// How many cores of a node it can use.
-  std::uint32_t usable(const JobSpec& spec) const {
-    return spec.cores == 0 ? whole_ : std::min<std::uint32_t>(spec.cores, whole_);
+  std::uint32_t usable(std::uint16_t cores) const {
+    return cores == 0 ? whole_ : std::min<std::uint32_t>(cores, whole_);
   }
   /// It has room for both of them beside each other, and the guest may run there.
   bool fits(const Candidate& candidate, const Guest& guest) const;
 
   const Pass& pass_;
   Sharing sharing_;
+  std::optional<LatestEnd> latest_end_;
+  bool was_in_vain_ = false;  // a search
   std::uint32_t whole_ = 1;   // cores of a node; on nodes that have others nobody shares
   std::uint32_t socket_ = 1;  // cores of one
   std::vector<Candidate> mates_;
@@ -220,14 +229,6 @@ class MateFinder {
   std::array<std::vector<std::uint16_t>, kBoundWords.size()> efficiencies_;
   // By the cores that a guest takes, of how many, what it is bound by, and its efficiency.
   std::map<std::tuple<std::uint32_t, std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
-  /// The longest guest of so many nodes that could have mates, with so many idle nodes besides;
-  /// nothing where nobody has asked yet.
-  struct Asked {
-    Nodes idle = 0;
-    std::vector<std::optional<Duration>> by_nodes;
-  };
-  Asked asked_;
-  std::optional<std::vector<Guest>> kinds_;
   /// Guests with one such key are alike: who could be a mate of one could be one of the other.
   using Kind = std::tuple<LaneId, Cells, Bound, Nodes, std::uint32_t, std::uint32_t, std::uint16_t,
                           Duration, Nodes>;
@@ -260,6 +261,7 @@ using MoveOn = FunctionRef<bool(Timeline& plan)>;
 /// How jobs start inside of others.
 struct GuestStarts {
   StartInside start;
+  bool free_nodes;  // as in `Terms`
   std::optional<MoveOn> move_on{};
   std::optional<LatestEnd> latest_end{};  // that `Terms::penalty` leaves them
 };

@@ -102,7 +102,7 @@ TEST(Mates, AreTheBestOfAllSets) {
         if (its == 4 || mate.end > latest_end(mate.job)) return std::nullopt;
         return its + 1.5;
       };
-      passed_by += !finder.may_have_mates(pass.start_need(waits), idle);
+      passed_by += finder.waiting_that_may(idle).empty();
       std::uint16_t last = kPerMille + 1;
       for (const std::uint16_t efficiency : finder.efficiencies(waits)) {
         ASSERT_LT(efficiency, last);
@@ -136,7 +136,7 @@ TEST(Mates, AreTheBestOfAllSets) {
         ASSERT_EQ(chosen.mates.empty(), expected.empty()) << "seed " << seed;
         if (chosen.mates.empty()) continue;
         EXPECT_TRUE(finder.may_have_mates(guest, idle));
-        EXPECT_TRUE(finder.may_have_mates(pass.start_need(waits), idle));
+        EXPECT_EQ(finder.waiting_that_may(idle), std::vector{waits});
         std::vector<JobId> its;
         double sum = 0;
         for (const Mate& mate : chosen.mates) {
@@ -312,7 +312,10 @@ TEST(Mates, NobodyWhoHasSomeIsPassedBy) {
       std::optional<MateFinder> finder(std::in_place, pass, sharing, latest_end);
       for (JobId id = pass.first_pending(); id != JobId::none; id = pass.next_pending(id)) {
         const auto idle = static_cast<Nodes>((seed + index(id)) % 3);
-        const bool may = finder->may_have_mates(pass.start_need(id), idle);
+        const std::vector<JobId> those = finder->waiting_that_may(idle);
+        const bool may = std::ranges::find(those, id) != those.end();
+        EXPECT_TRUE(
+            std::ranges::is_sorted(those, [&](JobId a, JobId b) { return pass.before(a, b); }));
         const Match match = finder->best(id, idle, [&](const Guest& guest) {
           const ChosenMates chosen = finder->choose(guest, idle, penalty);
           EXPECT_EQ(finder->choose_once(guest, idle, penalty), chosen) << "seed " << seed;

@@ -1159,10 +1159,10 @@ std::vector<Part> Pass::left_by(std::span<const Cut> cuts, const Gain& gain) con
   return is_enough ? left : std::vector<Part>{};
 }
 
-std::vector<std::pair<JobId, Queue::Need>> Pass::all_pending() const {
-  std::vector<std::pair<JobId, Queue::Need>> all;
+std::vector<JobId> Pass::all_pending() const {
+  std::vector<JobId> all;
   all.reserve(pending());
-  state_.queue.for_each([&](JobId id, const Queue::Need& need) { all.emplace_back(id, need); });
+  state_.queue.for_each([&](JobId id) { all.push_back(id); });
   return all;
 }
 

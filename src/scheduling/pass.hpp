@@ -135,8 +135,10 @@ class Pass {
   Queue::Need first_need() const { return state_.queue.front_need(); }
   /// The next one; `id` may have left the queue meanwhile. `none` at the end.
   JobId next_pending(JobId id) const { return state_.queue.after(id, job(id).spec); }
-  /// All of them with what each takes: cheaper than one after the other, for who looks at them all.
-  std::vector<std::pair<JobId, Queue::Need>> all_pending() const;
+  /// All of them in order: cheaper than one after the other.
+  std::vector<JobId> all_pending() const;
+  /// All of them by what they have in common for who shares nodes.
+  const Queue::Kinds& pending_kinds() const { return state_.queue.kinds(state_.jobs); }
   /// What a waiting job takes when it is started at the size at which this policy starts jobs.
   Queue::Need start_need(JobId id) const { return state_.start_need(job(id)); }
   /// The first one after `id` (`none`: from the front) whose need then fits into `free`.

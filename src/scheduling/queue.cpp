@@ -245,6 +245,14 @@ auto Queue::Lanes<R>::merged() const -> std::vector<std::pair<Key, Need>> {
 
 namespace {
 
+Queue::Kind kind(const JobSpec& spec, const Queue::Need& need) {
+  return {.nodes = need.nodes, .cores = spec.cores, .bound = spec.bound};
+}
+
+void put(Queue::Kinds& kinds, JobId id, const JobSpec& spec, const Queue::Need& need) {
+  if (sizes_while_running(spec.type)) kinds[kind(spec, need)].emplace(need.walltime, id);
+}
+
 /// The first row behind `key`, whose own may be there or not.
 template <class Rows, class Key>
 typename Rows::Place behind(const Rows& rows, const Key& key) {
@@ -261,14 +269,37 @@ void Queue::add(JobId id, const JobSpec& spec, Need need) {
   with_lanes([&](auto& lanes) { lanes.of(reach).insert(key(lanes, id, spec), need); });
   waiting_.insert(index(id));
   area_ += total_work(spec.preferred, spec.walltime);
+  if (kinds_.all) put(*kinds_.all, id, spec, need);
 }
 
 void Queue::remove(JobId id, const JobSpec& spec) {
   const ReachId reach = reach_of(spec);
   if (reach != ReachId{}) --in_others_;
-  with_lanes([&](auto& lanes) { lanes.of(reach).erase(key(lanes, id, spec)); });
+  with_lanes([&](auto& lanes) {
+    auto& rows = lanes.of(reach);
+    const auto its = key(lanes, id, spec);
+    if (kinds_.all && sizes_while_running(spec.type)) {
+      const auto place = rows.lower_bound(its);
+      const Need& need = rows.block(place).row(place.row);
+      const auto alike = kinds_.all->find(kind(spec, need));
+      alike->second.erase({need.walltime, id});
+      if (alike->second.empty()) kinds_.all->erase(alike);
+    }
+    rows.erase(its);
+  });
   waiting_.erase(index(id));
   area_ -= total_work(spec.preferred, spec.walltime);
+}
+
+Queue::Kinds Queue::find_kinds(const JobTable& jobs) const {
+  Kinds all;
+  for_each([&](JobId id, const Need& need) { put(all, id, jobs[id].spec, need); });
+  return all;
+}
+
+const Queue::Kinds& Queue::kinds(const JobTable& jobs) const {
+  if (!kinds_.all) kinds_.all = find_kinds(jobs);
+  return *kinds_.all;
 }
 
 void Queue::set_reach(LaneId lane, ReachId reach) {
@@ -460,6 +491,7 @@ bool Queue::set_overdue(JobId before, Time now, const JobTable& jobs,
 void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
                    const std::function<Need(JobId)>& need, std::vector<Standing> standings,
                    Ranking ranking) {
+  kinds_.all.reset();
   std::vector<JobId> ids;
   ids.reserve(size());
   for_each([&](JobId id) { ids.push_back(id); });
@@ -484,6 +516,7 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
 }
 
 void Queue::renew(const std::function<Need(JobId)>& need) {
+  kinds_.all.reset();
   with_lanes([&](auto& lanes) {
     const auto renew_rows = [&](auto& rows) {
       const auto before = rows;

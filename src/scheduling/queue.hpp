@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -278,6 +280,18 @@ class Queue {
     static constexpr std::int64_t kUnit = 4096;  // mW
   };
 
+  /// What jobs have in common that are alike for who shares nodes: how many nodes they take, how
+  /// many cores of each they can use (0: all), and what they are bound by.
+  struct Kind {
+    Nodes nodes = 0;
+    std::uint16_t cores = 0;
+    Bound bound = Bound::mixed;
+    auto operator<=>(const Kind&) const = default;
+  };
+  /// The jobs of each kind that has any, by how long they are believed to take: of those that keep
+  /// no size while they run, as who shares nodes has to be.
+  using Kinds = std::map<Kind, std::set<std::pair<Duration, JobId>>>;
+
   /// Empty, but as if sorted like this.
   explicit Queue(QueueOrder order = QueueOrder::fcfs, const Sorting& sorting = {},
                  Ranking ranking = {})
@@ -347,6 +361,13 @@ class Queue {
       }
     });
   }
+
+  /// All kinds. From the first time on they are kept: adding and removing cost a search among the
+  /// jobs of one kind more. A copy finds them again.
+  const Kinds& kinds(const JobTable& jobs) const;
+  /// The same, found anew.
+  Kinds find_kinds(const JobTable& jobs) const;
+  bool keeps_kinds() const { return kinds_.all.has_value(); }
 
   /// The jobs need something else now, and keep their order.
   void renew(const std::function<Need(JobId)>& need);
@@ -496,6 +517,20 @@ class Queue {
   double standing(std::uint32_t user, double of_others) const;
   Line line(const JobSpec& spec) const;
 
+  struct KeptKinds {
+    std::optional<Kinds> all{};
+
+    KeptKinds() = default;
+    ~KeptKinds() = default;
+    KeptKinds(const KeptKinds&) noexcept {}
+    KeptKinds(KeptKinds&&) = default;
+    KeptKinds& operator=(const KeptKinds& other) noexcept {
+      if (&other != this) all.reset();
+      return *this;
+    }
+    KeptKinds& operator=(KeptKinds&&) = default;
+  };
+
   /// The lanes of this order.
   template <class Visit>
   decltype(auto) with_lanes(Visit visit) const {
@@ -517,6 +552,7 @@ class Queue {
   std::size_t in_others_ = 0;       // so many jobs have not reach 0
   IndexSet waiting_{};              // all jobs, by number
   Wide area_ = 0;                   // their n r together
+  mutable KeptKinds kinds_{};       // once they were asked for, until needs change
 };
 
 /// Goes through the jobs that fit, in order, over all reaches, while jobs only start: room only

@@ -25,6 +25,9 @@ JobSpec random_spec(Draws& draws) {
   spec.submitted = Time{whole_seconds(static_cast<std::int64_t>(draws.below(1000)))};
   spec.priority = static_cast<std::int32_t>(draws.below(3));
   spec.user = static_cast<std::uint32_t>(draws.below(20));
+  spec.type = draws.chance(0.5) ? JobType::malleable : JobType::rigid;
+  spec.cores = static_cast<std::uint16_t>(draws.below(3));
+  spec.bound = draws.chance(0.5) ? Bound::compute : Bound::mixed;
   return spec;
 }
 
@@ -105,6 +108,8 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       ASSERT_EQ(queue.front(), naive.empty() ? JobId::none : naive.front());
       if (n % 50 == 0) {
         ASSERT_EQ(listed(queue), naive) << kQueueOrderWords[order];
+        ASSERT_EQ(queue.kinds(jobs), queue.find_kinds(jobs));
+        ASSERT_FALSE(Queue(queue).keeps_kinds());
       }
 
       if (queue.order() == QueueOrder::area && draws.chance(0.05)) {
