@@ -20,15 +20,14 @@ constexpr std::size_t kMostMembers = 16;
   throw InputError({"", 0, "policy portfolio: of"}, what, remedy);
 }
 
-// Common parameters that are not as they are anyway: those of each member that does not say
-// otherwise.
+// Common parameters that were written: those of each member that does not say otherwise.
 std::vector<std::pair<std::string, std::string>> common_ones(const Parameters& parameters) {
   std::vector<std::pair<std::string, std::string>> given;
   for (const ParameterInfo& info : common_parameters()) {
+    if (!parameters.is_given(info.name)) continue;
     const bool is_word = info.type == ParameterType::choice || info.type == ParameterType::text;
-    const std::string value =
-        is_word ? parameters.choice(info.name) : to_text(parameters.decimal(info.name));
-    if (value != info.fallback) given.emplace_back(info.name, value);
+    given.emplace_back(
+        info.name, is_word ? parameters.choice(info.name) : to_text(parameters.decimal(info.name)));
   }
   return given;
 }

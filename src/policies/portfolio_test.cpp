@@ -49,8 +49,10 @@ TEST(Portfolio, MembersHaveWhatIsCommon) {
   EXPECT_THAT(members("portfolio:of=easy|fcfs,half_life=60,priority_period=0.5"),
               ElementsAre("easy:priority_period=0.5,half_life=60",
                           "fcfs:priority_period=0.5,half_life=60"));
-  EXPECT_THAT(members("portfolio:of=easy|fcfs,order=fcfs,half_life=604800"),
-              ElementsAre("easy", "fcfs"));
+  // Also what most policies have anyway: `tide` has another order, and `lend` another slack.
+  EXPECT_THAT(
+      members("portfolio:of=easy|tide|lend+slack=2,order=fcfs,slack=6"),
+      ElementsAre("easy:order=fcfs,slack=6", "tide:order=fcfs,slack=6", "lend:slack=2,order=fcfs"));
 }
 
 // Until somebody has chosen it is its first member, but needs what any of them does.
@@ -110,7 +112,8 @@ TEST(Portfolio, ErrorsSayWhatIsWrong) {
   EXPECT_THAT(error_of("portfolio:of=easy|portfolio"),
               HasSubstr("a portfolio has no portfolio in it"));
   EXPECT_THAT(error_of("portfolio:of=easy|easy"), HasSubstr("'easy' is there twice"));
-  EXPECT_THAT(error_of("portfolio:of=easy|easy+fcfs,order=fcfs"), "");  // other words
+  EXPECT_THAT(error_of("portfolio:of=easy|easy+fcfs,order=fcfs"),
+              HasSubstr("'easy:order=fcfs' is there twice"));
   EXPECT_THAT(error_of("portfolio:of=easy|"), HasSubstr("a member has no name"));
   EXPECT_THAT(error_of("portfolio:of=|easy"), HasSubstr("a member has no name"));
   EXPECT_THAT(error_of("portfolio:goal=speed"), HasSubstr("there is no 'speed'"));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "base/decimal.hpp"
 #include "base/error.hpp"
@@ -41,7 +40,6 @@ Parameters read_parameters(const std::string& policy, std::string_view text,
   for (const ParameterInfo& info : table) {
     result.set(info.name, checked(policy, info, info.fallback));
   }
-  std::set<std::string> seen;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(item.size() + 1, text.size()));
@@ -57,10 +55,10 @@ Parameters read_parameters(const std::string& policy, std::string_view text,
       throw InputError({"", 0, "policy " + policy + ": " + name}, "a value is missing",
                        "write " + name + "=" + info->fallback);
     }
-    if (!seen.insert(name).second) {
+    if (result.is_given(name)) {
       throw InputError({"", 0, "policy " + policy + ": " + name}, "given twice", "give it once");
     }
-    result.set(name, checked(policy, *info, std::string(item.substr(name.size() + 1))));
+    result.give(name, checked(policy, *info, std::string(item.substr(name.size() + 1))));
   }
   return result;
 }

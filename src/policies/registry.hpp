@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -48,6 +49,12 @@ class Parameters {
   void set(const std::string& name, std::variant<Decimal, std::string> value) {
     values_[name] = std::move(value);
   }
+  /// The same of one that somebody has written; the others are as they are by default.
+  void give(const std::string& name, std::variant<Decimal, std::string> value) {
+    set(name, std::move(value));
+    given_.insert(name);
+  }
+  bool is_given(const std::string& name) const { return given_.contains(name); }
   /// All of them by name, as they could be written.
   std::map<std::string, std::string> texts() const;
   /// For a policy that is made of others.
@@ -56,6 +63,7 @@ class Parameters {
 
  private:
   std::map<std::string, std::variant<Decimal, std::string>> values_;
+  std::set<std::string> given_;
   PolicyMaker others_;
 };
 

@@ -308,11 +308,14 @@ Duration MateFinder::longest_job(const Queue::Kind& kind, Nodes idle) {
 std::vector<JobId> MateFinder::waiting_that_may(Nodes idle) {
   if (mates_.empty()) return {};
   if (!sharing_.inside) return pass_.all_pending();
+  // Where so many may, one of the first ones most likely does: to sort them would cost more.
+  const std::size_t many = 64 + pass_.pending() / 32;
   std::vector<JobId> those;
   for (const auto& [kind, jobs] : pass_.pending_kinds()) {
     const Duration longest = longest_job(kind, idle);
     for (const auto& [walltime, id] : jobs) {
       if (walltime > longest) break;
+      if (those.size() == many) return pass_.all_pending();
       those.push_back(id);
     }
   }

@@ -124,8 +124,9 @@ class MateFinder {
   /// Could there be mates for it, with up to so many idle nodes besides? Says no only if there are
   /// none; costs next to nothing where there are none.
   bool may_have_mates(const Guest& guest, Nodes idle);
-  /// All waiting jobs for which there could be mates so, in order. With K kinds of waiting jobs
-  /// (`Queue::Kind`) O(K log K), and for those that it finds.
+  /// All waiting jobs for which there could be mates so, in order, or all that wait where there are
+  /// many such. With K kinds of waiting jobs (`Queue::Kind`) O(K log K), and for those that it
+  /// finds.
   std::vector<JobId> waiting_that_may(Nodes idle);
   /// Says what a candidate's penalty is; nothing: it is none.
   using Penalty = FunctionRef<std::optional<double>(const Mate&)>;
