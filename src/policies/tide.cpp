@@ -2,8 +2,10 @@
 // smallest work first, and nobody is passed over for longer than the backlog explains. A policy of
 // this project's own: docs/tide.md has the idea, and what each of its rules brings.
 //
-// With R running jobs, Q waiting ones and D decisions a pass costs O(R + D log(R Q)), and a plan of
-// at most three reservations for each partition, if any node is idle.
+// With R running jobs and Q waiting ones a pass costs O(R) and O(log Q) for each start, O(R log R)
+// and a plan of at most three reservations for each partition for each start by cuts, and O(J S)
+// for S steps of handing out nodes to J jobs that could have more (scheduling/by_value.hpp);
+// `start_worth` and `lend` also cost O(Q).
 #include <algorithm>
 #include <array>
 #include <utility>
