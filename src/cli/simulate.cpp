@@ -948,6 +948,9 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
     }
     matrix.policies.push_back(registry.make(policy));
   }
+  const bool any_shares = std::ranges::any_of(
+      matrix.policies, [](const auto& policy) { return policy->traits.needs.parts; });
+  if (any_shares) options.log.rules.nodes_are = NodesAre::shared;
 
   ProgressLine progress(options.quiet);
   Source source = given                        ? from_caller(*given, options)
@@ -1049,9 +1052,7 @@ std::vector<Summary> simulate_command(SimulateOptions options, const Registry& r
       (options.identities == "auto" && ((!options.out.empty() && !session.is_for_page) ||
                                         needs_identities || options.settings.rules.check));
   if (!options.io_budget) check_power_caps(source, matrix.settings);
-  check_sharing(matrix.settings, std::ranges::any_of(matrix.policies, [](const auto& policy) {
-                  return policy->traits.needs.parts;
-                }));
+  check_sharing(matrix.settings, any_shares);
   if (!options.quiet) warn_of_corridor(source, matrix);
   check_measured(source, matrix.measured);
   matrix.input = source.input;

@@ -138,7 +138,8 @@ auto most_of(const Platform& platform, const Has& has) {
   return std::to_string(most);
 }
 
-Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& as) {
+Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& as,
+              NodesAre nodes_are) {
   Slice each;
   const auto cores = [](const Slice& has) { return has.cores; };
   const auto memory = [](const Slice& has) { return has.memory_mb; };
@@ -162,7 +163,8 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
                            most_of(platform, memory) + " of a node",
                        "ask for less");
     }
-    each.memory_mb = static_cast<std::uint32_t>(*found);
+    const bool is_shared = nodes_are == NodesAre::shared;
+    each.memory_mb = static_cast<std::uint32_t>(is_shared ? asked.memory_mb : *found);
   }
   for (const auto& [name, count] : parse_things(asked.things, as.place(as.things))) {
     const auto at = std::ranges::find(platform.things, name);
@@ -180,7 +182,7 @@ Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& 
                            most_of(platform, things) + " of a node",
                        "ask for fewer");
     }
-    each.things.at(place) = *found;
+    each.things.at(place) = nodes_are == NodesAre::shared ? count : *found;
   }
   return each;
 }
@@ -264,9 +266,9 @@ AskedWhere by_node(AskedWhere asked, const Applicant& who, const Platform& platf
 }  // namespace
 
 Where where_of(const AskedWhere& asked, const Applicant& who, const Platform& platform,
-               const AskedAs& as) {
+               const AskedAs& as, NodesAre nodes_are) {
   if (asked.memory_per_core_mb != 0) {
-    return where_of(by_node(asked, who, platform, as), who, platform, as);
+    return where_of(by_node(asked, who, platform, as), who, platform, as, nodes_are);
   }
   Where where;
   where.partitions = named_partitions(asked.partitions, platform, as);
@@ -274,7 +276,7 @@ Where where_of(const AskedWhere& asked, const Applicant& who, const Platform& pl
   if (where.partitions == 0 && !platform.partitions.empty()) where.partitions = 1;
   where.partitions = that_allow(who, where.partitions, platform, as);
   if (where.partitions == 1) where.partitions = 0;
-  where.each = each_of(asked, platform, as);
+  where.each = each_of(asked, platform, as, nodes_are);
   where.only = named_nodes(asked.only, as.place(as.only), platform);
   where.never = named_nodes(asked.never, as.place(as.never), platform);
   where.qos = qos_of(asked.qos, platform, as);
@@ -318,7 +320,8 @@ Where where_of(const AskedWhere& asked, const Applicant& who, const Platform& pl
     throw InputError(as.place(where.only.empty() ? as.never : as.only),
                      "no node" + in + " is left that has what is asked", "name other nodes");
   }
-  if (platform.classes.size() > 1 && nodes_with(where.each, platform).contains(there)) {
+  if (nodes_are == NodesAre::whole && platform.classes.size() > 1 &&
+      nodes_with(where.each, platform).contains(there)) {
     where.each = {};
   }
   if (where.only.contains(there)) where.only = {};

@@ -64,13 +64,17 @@ std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view
 /// "0-3,7", any numbers. Throws InputError with this place.
 NodeSet parse_named_nodes(std::string_view text, const Place& place);
 
+/// What jobs have of their nodes: all, or what is theirs beside others.
+enum class NodesAre : std::uint8_t { whole, shared };
+
 /// The same on this platform, for a job of this limit, size and user: partitions that do not allow
 /// that are left out.
 /// Two that mean the same nodes are mostly equal: what every node has counts as not asked, and
-/// memory, cores and things are as much as the next class has. Throws InputError with the field as
-/// it is called there, and with what there is.
+/// memory, cores and things are as much as the next class has. Not so memory and things where jobs
+/// share nodes: what they ask for has to fit beside each other. Throws InputError
+/// with the field as it is called there, and with what there is.
 Where where_of(const AskedWhere& asked, const Applicant& who, const Platform& platform,
-               const AskedAs& as = {});
+               const AskedAs& as = {}, NodesAre nodes_are = NodesAre::whole);
 
 /// Does the partition allow it?
 bool allows(const Partition& partition, const Applicant& who);

@@ -41,6 +41,20 @@ std::string error_of(const AskedWhere& asked, int walltime_s = 60) {
   return "";
 }
 
+// Who shares nodes asks for what he asks for: two jobs of 5 GB fit on a node of 10.
+TEST(Where, OfSharedNodesMemoryAndThingsAreAsTheyAreAsked) {
+  const Platform two{.nodes = 4,
+                     .classes = {{.name = "n",
+                                  .nodes = nodes("0-3"),
+                                  .has = {.cores = 8, .things = {4}, .memory_mb = 10000}}},
+                     .things = {"gpu"}};
+  const AskedWhere asked{.memory_mb = 5000, .things = "gpu:2"};
+  EXPECT_EQ(where_of(asked, {}, two), Where{});
+  const Where shared = where_of(asked, {}, two, {}, NodesAre::shared);
+  EXPECT_EQ(shared.each, (Slice{.things = {2}, .memory_mb = 5000}));
+  EXPECT_EQ(nodes_of(shared, two), nodes("0-3"));
+}
+
 TEST(Where, IsTheFirstPartitionIfNothingIsAsked) {
   EXPECT_EQ(where({}), Where{});
   EXPECT_EQ(where({.partitions = "batch"}), Where{});

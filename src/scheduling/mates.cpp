@@ -348,7 +348,10 @@ bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
   const Slice& asked = pass_.asked(guest.job);
   const Slice& kept = pass_.asked(candidate.job);
   const std::vector<Part>& parts = pass_.job(candidate.job).holding.parts;
-  const bool any_asked = asked.memory_mb > 0 || kept.memory_mb > 0 || asked.things != kept.things;
+  const auto asks = [](const Slice& each) {
+    return each.memory_mb > 0 || each.things != Slice{}.things;
+  };
+  const bool any_asked = asks(asked) || asks(kept);
   const bool one_cell = pass_.cell_count() == 1;
   if (one_cell && !any_asked) return true;
   if ((pass_.holds(candidate.job) & ~pass_.cells_of(guest.job)) != 0) return false;

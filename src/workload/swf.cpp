@@ -406,7 +406,7 @@ class Places {
     if (words.qos.empty() && asked.qos != 0) words.qos = platform.qos[asked.qos - 1].name;
     Where where;
     try {
-      where = where_of(words, {}, platform);
+      where = where_of(words, {}, platform, {}, rules_.nodes_are);
     } catch (const InputError&) {
       return {};
     }

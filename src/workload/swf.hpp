@@ -78,6 +78,7 @@ struct SwfRules {
   /// know their wait times; up to so long after the end of the last one they are of one.
   std::optional<Duration> longest_think{};
   bool uses_memory = false;  // jobs ask for field 10: KB of each processor
+  NodesAre nodes_are = NodesAre::whole;
   /// What is said beside the log of where they may run on the platform, instead of what it says.
   std::shared_ptr<const AskedByJobs> asked{};
 };

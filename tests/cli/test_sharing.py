@@ -71,6 +71,26 @@ def test_ends_follow_the_cores(ductile, tmp_path, mate_runs, guest_runs, ended, 
         assert ends[ended, 2] == guest_end
 
 
+# Of 100 MB and four GPUs of a node job 1 asks for 80 and three, and job 2 for 40 and one; the slowdown of job 1
+# would suffer less.
+@pytest.mark.parametrize("asks, node", [
+    ("memory=10M", 0), ("memory=20M", 0), ("memory=21M", 1), ("memory=60M", 1), ("memory=61M", None),
+    ("gres=gpu:1", 0), ("gres=gpu:2", 1), ("gres=gpu:3", 1), ("gres=gpu:4", None)])
+def test_what_guest_and_mate_ask_for_fits_together(ductile, tmp_path, asks, node):
+    platform = tmp_path / "machine.toml"
+    platform.write_text('[[class]]\nname = "n"\ncount = 2\ncores = 48\nsockets = 2\nmemory = "100M"\n'
+                        "gres = { gpu = 4 }\n")
+    log = write_log(tmp_path, [(1, 0, 4000, 48, 4000), (2, 0, 2000, 48, 2000), (3, 10, 100, 48, 100)], 2)
+    adapt = log.with_suffix(".adaptive")
+    for job, words in ((1, "memory=80M gres=gpu:3"), (2, "memory=40M gres=gpu:1"), (3, asks)):
+        adapt.write_text(adapt.read_text().replace(f"job {job} ", f"job {job} {words} "))
+    ductile.output("simulate", "--trace", log, "--platform", platform, "--policy", "sd", "--quiet", "--out",
+                   tmp_path / "out")
+    with open(tmp_path / "out" / "allocations.csv") as file:
+        guests = [row["guest_nodes"] for row in csv.DictReader(file) if row["job"] == "3"]
+    assert guests == ([str(node)] if node is not None else [""])
+
+
 @pytest.mark.parametrize("base", ["easy", "conservative", "backfill,depth=5"])
 def test_without_malleable_jobs_it_is_its_base(ductile, tmp_path, base):
     for policy in (f"sd:base={base}", base.replace(",", ":")):
