@@ -36,7 +36,7 @@ def test_time_in_mpi_falls_with_the_input_and_grows_with_the_processes(mpi, tmp_
     """In kind what Fig. 2 of Chadha, John and Gerndt (HiPC 2020) has."""
     def share(processes, edge):
         """Of all looks, those that found a process in MPI, but for the time that starting takes."""
-        report = tmp_path / f"report-{processes}-{edge}"
+        report = tmp_path / f"report-{len(list(tmp_path.iterdir()))}"
         job = subprocess.Popen([PROGRAM, "run", "--kind", "rigid", "-n", str(processes), "--measure", "0.5",
                                 "--report", report, "--", example("jacobi_rigid", mpi), str(edge), str(edge), "100000000"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -51,7 +51,11 @@ def test_time_in_mpi_falls_with_the_input_and_grows_with_the_processes(mpi, tmp_
         assert looks >= 300
         return sum(event["in_mpi"] for event in events) / looks
 
-    alone, small, large = share(1, 1600), share(2, 60), share(2, 1600)
+    # Where other programs take the processors all wait in MPI for each other: then once more.
+    for _ in range(3):
+        alone, small, large = share(1, 1600), share(2, 60), share(2, 1600)
+        if alone < 0.05 and alone + 0.05 < large < small - 0.05:
+            return
     assert alone < 0.05
     assert alone + 0.05 < large, "grows with the processes"
     assert large + 0.05 < small, "falls with the input"
