@@ -60,7 +60,10 @@ def test_an_abort_and_a_signal_in_an_mpi_are_told(cluster, mpi, tmp_path):
         if c.wait_for_end(abort)[0]["reason"] == "MPIAbort":
             break
     check_end(c, abort, "MPIAbort", "7", code=7)
-    killed = c.submit("-N", 2, program, "signal")
+    for _ in range(20):  # or tell of the process that it killed itself because of that
+        killed = c.submit("-N", 2, program, "signal")
+        if c.wait_for_end(killed)[0]["reason"] == "RaisedSignal:SIGFPE":
+            break
     check_end(c, killed, "RaisedSignal:SIGFPE", "SIGFPE", code=8 if mpi == "mpich" else 136)
 
 
