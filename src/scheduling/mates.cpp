@@ -16,6 +16,11 @@ Duration quotient(Wide dividend, Wide divisor) {
   return Duration{static_cast<std::int64_t>(std::min(its, kMost))};
 }
 
+// So many of its nodes are those of mates, if no more than `idle` are others.
+Nodes least_of_mates(const Guest& guest, Nodes idle) {
+  return guest.nodes > idle ? guest.nodes - idle : 1;
+}
+
 // Goes through sets of candidates in the order of their places, the sums of their penalties
 // ascending as far as one more decides it.
 class Search {
@@ -272,9 +277,7 @@ bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
 
 Duration MateFinder::longest_guest(const Guest& guest, Nodes idle) {
   Hosts& its = hosts(guest);
-  if (idle > 0) {
-    return longest_of(its, guest.nodes > idle ? guest.nodes - idle : 1, guest.nodes);
-  }
+  if (idle > 0) return longest_of(its, least_of_mates(guest, idle), guest.nodes);
   const auto [at, is_new] = its.known.try_emplace(guest.nodes);
   if (is_new) at->second = longest_of(its, guest.nodes, guest.nodes);
   return at->second;
@@ -384,7 +387,7 @@ ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) 
     candidates.resize(sharing_.candidates);
   }
   std::ranges::sort(candidates, is_first);
-  const Nodes least = guest.nodes > idle ? guest.nodes - idle : 1;
+  const Nodes least = least_of_mates(guest, idle);
   ChosenMates chosen = Search(candidates, least, guest.nodes, sharing_.mates).best();
   if (chosen.mates.empty() && !was_in_vain_) leave_out_late();
   return chosen;
