@@ -149,10 +149,9 @@ class Tide final : public Policy {
            waited.count() > Decimal(traits.overdue.slack).floor_of(pass.backlog().count());
   }
 
-  /// Would running jobs take idle nodes that it needs, each for more than `value`?
+  /// Would running jobs take so many idle nodes, each for more than `value`, that it lacks some?
   static bool is_outbid(const Pass& pass, Worths& worths, JobId id, Nodes need, double value) {
-    const Nodes idle = pass.idle(id);
-    return idle < need || wanted_above(pass, worths, value, idle) > idle - need;
+    return wanted_above(pass, worths, value, pass.idle(id)) > free_nodes(pass, id) - need;
   }
 
   /// 3. and 4. The first waiting job of each partition is reserved, and the oldest ones; the others

@@ -299,6 +299,24 @@ TEST(Tide, WhereNodesAreScarceShortJobsGrowBeforeLongOnesStart) {
   }
 }
 
+// Nobody can grow on nodes that are still on their way: a job that waits for these is not outbid.
+// Those three came to nobody when the job that they were cut for was cancelled.
+TEST(Tide, NodesOnTheirWayAreNotBidFor) {
+  for (const Nodes most : {3u, 4u}) {
+    World world(6, "tide:start_worth=10,scarce=0");
+    world.run({malleable({1, 6}, 6, 1000)});
+    world.at(10);
+    const JobId first = world.come(rigid(3, 100));
+    world.core.close(world.now, *world.policy);
+    ASSERT_NE(world.core.job(first).claim, ClaimId::none);
+    world.core.apply(world.now, event::Ended{first, EndState::cancelled, false});
+    ASSERT_EQ(world.core.state().incoming(), 3u);
+    const JobId next = world.come(malleable({3, most}, 3, 100));
+    world.core.close(world.now, *world.policy);
+    EXPECT_NE(world.core.job(next).claim, ClaimId::none);
+  }
+}
+
 // ---- 3. and 4. Reservations
 // --------------------------------------------------------------------------------------
 

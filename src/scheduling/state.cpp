@@ -873,7 +873,7 @@ Duration State::backlog_of(Wide node_us) const {
 }
 
 Duration State::backlog() const {
-  Wide node_us = queue.area();
+  Wide node_us = waiting_work();
   releases.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) {
     if (who.kind() == ReleaseTag::Kind::boot || at <= now) return;
     node_us += Wide{nodes} * (at - now).count();
@@ -889,7 +889,7 @@ JobId State::overdue_before() const {
   };
   JobId first = queue.submitted_from(sorting.overdue);
   // Most times nobody has, by what waits alone.
-  if (!waited_too_long(first, backlog_of(queue.area()))) return sorting.overdue;
+  if (!waited_too_long(first, backlog_of(waiting_work()))) return sorting.overdue;
   const Duration all = backlog();
   JobId before = sorting.overdue;
   for (; waited_too_long(first, all); first = queue.submitted_from(before)) {

@@ -546,6 +546,7 @@ class State : public Facts, public Indices {
   explicit State(Facts facts);
 
   bool must_wake = false;           // what the policy did not foresee; a time came
+  Wide work_beside = 0;             // node-microseconds of the backlog that no job here stands for
   std::uint64_t pass_first = 0;     // number of the first decision of this pass
   std::vector<Decision> decisions;  // of this instant
   bool handed_out = false;          // and the world has them
@@ -665,8 +666,8 @@ class State : public Facts, public Indices {
     return sizes_at_start(job.spec.type) ? largest_chosen(job, most) : most;
   }
   Nodes incoming() const;
-  /// What there is to do, in the time that the nodes in service need for it: n r of all who wait,
-  /// and the nodes of all who run, and of claims, until their believed ends. So a job would wait
+  /// What there is to do, in the time that the nodes in service need for it: n r of all who wait
+  /// (`waiting_work`), and the nodes of all who run, and of claims, until their believed ends. So a job would wait
   /// about so long if all came in turn. At most a fourth of all time. O(running jobs).
   Duration backlog() const;
 
@@ -1052,6 +1053,7 @@ class State : public Facts, public Indices {
   Cells unbooked_cells(const Job& job, Time end) const;
   std::int64_t power_booked_by(Time end) const;
   Duration backlog_of(Wide node_us) const;
+  Wide waiting_work() const { return queue.area() + work_beside; }
   /// Under the order `area`: all jobs before this one are overdue.
   JobId overdue_before() const;
   /// Other nodes are told apart, or other jobs wait: all that is kept is made anew.

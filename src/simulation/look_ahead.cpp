@@ -14,18 +14,21 @@ constexpr Duration kSlowdownBound = whole_seconds(10);  // of slowdowns
 constexpr double kMostOfFigure = 1e12;                  // of a figure, as in records
 
 /// The core as it is looked at: it keeps no records, and only the first jobs in the queue are
-/// there, all others are held.
+/// there, all others are held. The backlog stays what it is: what is overdue depends on it.
 Core followed(const Core& core, Time now, std::uint32_t most_jobs) {
+  std::vector<JobId> others;
   State state = core.state();
   state.rules.record = state.rules.check = false;
   state.memo = {};
-  Core copy(std::move(state));
-  std::vector<JobId> others;
   std::uint32_t waiting = 0;
-  const Queue& queue = copy.state().queue;
-  for (JobId id = queue.front(); id != JobId::none; id = queue.after(id, copy.job(id).spec)) {
-    if (++waiting > most_jobs) others.push_back(id);
+  const Queue& queue = core.state().queue;
+  for (JobId id = queue.front(); id != JobId::none; id = queue.after(id, core.job(id).spec)) {
+    if (++waiting <= most_jobs) continue;
+    others.push_back(id);
+    const JobSpec& spec = core.job(id).spec;
+    state.work_beside += total_work(spec.preferred, spec.walltime);
   }
+  Core copy(std::move(state));
   for (const JobId id : others) copy.apply(now, event::Eligible{id, false});
   return copy;
 }
@@ -51,26 +54,6 @@ Outlook outlook_of(const Lived& lived, const Core& core) {
           .longest_wait_s = to_seconds(longest)};
 }
 
-double score_of(const Outlook& its, const Outlook& ruling, const Portfolio& portfolio) {
-  const auto ratio = [](double value, double other) { return value / std::max(other, 1e-6); };
-  const Outlook& weights = portfolio.weights;
-  switch (portfolio.goal) {
-    case Goal::turnaround:
-      return its.turnaround_s;
-    case Goal::slowdown:
-      return its.slowdown;
-    case Goal::longest:
-      return its.longest_wait_s;
-    case Goal::weighted:
-      break;
-  }
-  const double sum = weights.turnaround_s * ratio(its.turnaround_s, ruling.turnaround_s) +
-                     weights.slowdown * ratio(its.slowdown, ruling.slowdown) +
-                     weights.longest_wait_s * ratio(its.longest_wait_s, ruling.longest_wait_s);
-  return std::min(sum / (weights.turnaround_s + weights.slowdown + weights.longest_wait_s),
-                  kMostOfFigure);
-}
-
 /// Would it matter who rules? Somebody waits, or runs at a size that a policy may change.
 bool is_any(const Core& core) {
   const State& state = core.state();
@@ -84,6 +67,30 @@ bool has_shifted(double before, double now, double shift) {
 }
 
 }  // namespace
+
+double score_of(const Outlook& its, const Outlook& ruling, const Portfolio& portfolio) {
+  // Of times with some seconds more: no wait is not better by any factor than one of a moment.
+  const auto ratio = [](double value, double other) {
+    constexpr double kMoreS = to_seconds(kSlowdownBound);
+    return (value + kMoreS) / (other + kMoreS);
+  };
+  const Outlook& weights = portfolio.weights;
+  switch (portfolio.goal) {
+    case Goal::turnaround:
+      return its.turnaround_s;
+    case Goal::slowdown:
+      return its.slowdown;
+    case Goal::longest:
+      return its.longest_wait_s;
+    case Goal::weighted:
+      break;
+  }
+  const double sum = weights.turnaround_s * ratio(its.turnaround_s, ruling.turnaround_s) +
+                     weights.slowdown * its.slowdown / ruling.slowdown +
+                     weights.longest_wait_s * ratio(its.longest_wait_s, ruling.longest_wait_s);
+  return std::min(sum / (weights.turnaround_s + weights.slowdown + weights.longest_wait_s),
+                  kMostOfFigure);
+}
 
 LookAheads::Load LookAheads::load_of(const Core& core) {
   const Queue& queue = core.state().queue;

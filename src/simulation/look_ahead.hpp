@@ -37,6 +37,10 @@ class LookAheads {
   Load load_{};
 };
 
+/// How bad an outlook is by the goal; by `Goal::weighted`, against that under who rules. Times are
+/// compared with ten seconds more each, so that a wait of a second is not much worse than none.
+double score_of(const Outlook& its, const Outlook& ruling, const Portfolio& portfolio);
+
 /// Looks ahead under each member that this world can have, and chooses: who rules now
 /// (`core.traits()`) goes on unless the best is better by the hysteresis. What the core is to be
 /// told. The same core gives the same choice.

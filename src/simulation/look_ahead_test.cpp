@@ -96,7 +96,18 @@ TEST(LookAhead, WeightsAreOfRatiosToWhoRules) {
   const Outlook &a = choice.members[0].outlook, &b = choice.members[1].outlook;
   EXPECT_DOUBLE_EQ(choice.members[0].score, 1);
   EXPECT_DOUBLE_EQ(choice.members[1].score,
-                   (b.turnaround_s / a.turnaround_s + 2 * b.longest_wait_s / a.longest_wait_s) / 3);
+                   ((b.turnaround_s + 10) / (a.turnaround_s + 10) +
+                    2 * (b.longest_wait_s + 10) / (a.longest_wait_s + 10)) /
+                       3);
+}
+
+// Where nobody waits under who rules, a wait of a moment is not worse by a million times.
+TEST(LookAhead, NoWaitIsNotBetterThanAShortOneByAnyFactor) {
+  const Outlook ruling{.turnaround_s = 1000, .slowdown = 1, .longest_wait_s = 0},
+      other{.turnaround_s = 500, .slowdown = 1, .longest_wait_s = 1};
+  const Portfolio portfolio{.goal = Goal::weighted};
+  EXPECT_DOUBLE_EQ(score_of(ruling, ruling, portfolio), 1);
+  EXPECT_DOUBLE_EQ(score_of(other, ruling, portfolio), (510 / 1010.0 + 1 + 1.1) / 3);
 }
 
 TEST(LookAhead, WhoRulesGoesOnUnlessAnotherIsBetterByTheHysteresis) {
@@ -145,6 +156,21 @@ TEST(LookAhead, FollowsTheFirstJobsOnly) {
   EXPECT_EQ(choice.jobs, 3u);
   EXPECT_DOUBLE_EQ(choice.members[0].outlook.longest_wait_s, 1099);
   EXPECT_DOUBLE_EQ(choice.members[1].outlook.longest_wait_s, 109);
+}
+
+// The long job has waited for 89 s when there are 120 s to do without those that are not followed,
+// and is overdue if these are forgotten: then the short one would wait for it.
+TEST(LookAhead, TheBacklogIsThatOfAllJobs) {
+  Waiting w("portfolio:of=fcfs+area+slack=0.5+grace=0|fcfs+sjf,most_jobs=2");
+  w.submit(at(1), 4, 100);
+  w.submit(at(90), 4, 10);
+  for (int i = 0; i < 5; ++i) w.submit(at(90), 4, 10'000);
+  w.close(at(90));
+  const Choice choice = *w.chosen(at(90)).choice;
+  EXPECT_EQ(choice.jobs, 3u);
+  for (const Choice::Member& its : choice.members) {
+    EXPECT_DOUBLE_EQ(its.outlook.longest_wait_s, 109) << its.settings;
+  }
 }
 
 // A job that can start nowhere has no end under any member, and favours none.
