@@ -1,6 +1,10 @@
 """scripts/compare-families, and that all experiment files can be read."""
 
+import json
+import math
 import os
+import re
+import statistics
 import subprocess
 import tomllib
 
@@ -84,3 +88,27 @@ def test_loads(compare):
     rows = [row.split("|") for row in compare("--loads").splitlines() if row.startswith("| half")]
     assert [int(row[2]) for row in rows] == [60, 60]
     assert all(0.5 < float(load) < 1.5 for row in rows for load in row[5].split(","))
+
+
+def test_intervals_of_a_family_are_of_the_ratio_of_its_means(compare, tmp_path):
+    """Three pairs of samples: t is 4.303, and the ratio of means has the residuals of a line through 0."""
+    row = next(line for line in compare("--judge", "equipartition").splitlines() if line.startswith("| half |"))
+    ratio, half, best = re.match(r"([0-9.]+) ± ([0-9.]+) \(`(.+)`\)", row.split("|")[2].strip()).groups()
+
+    def samples(policy):
+        found = []
+        for number in (1, 2):
+            folder, = (tmp_path / "cache" / "small").glob(f"half_{number}-*")
+            for path in folder.glob("*.jsonl"):
+                head, *runs = [json.loads(line) for line in path.read_text().splitlines()]
+                if head["settings"]["policy"] == policy:
+                    found += [run["mean_turnaround_s"] for run in runs]
+        return found
+
+    its, others = samples("equipartition"), samples(best)
+    assert len(its) == len(others) == 3
+    of_means = sum(its) / sum(others)
+    residuals = [a - of_means * b for a, b in zip(its, others)]
+    assert abs(float(ratio) - of_means) < 0.0006
+    error = statistics.stdev(residuals) / math.sqrt(3) / statistics.fmean(others)
+    assert abs(float(half) - 4.303 * error) < 0.0006
