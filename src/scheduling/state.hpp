@@ -667,8 +667,9 @@ class State : public Facts, public Indices {
   }
   Nodes incoming() const;
   /// What there is to do, in the time that the nodes in service need for it: n r of all who wait
-  /// (`waiting_work`), and the nodes of all who run, and of claims, until their believed ends. So a job would wait
-  /// about so long if all came in turn. At most a fourth of all time. O(running jobs).
+  /// (`waiting_work`), and the nodes of all who run, and of claims, until their believed ends. So a
+  /// job would wait about so long if all came in turn. At most a fourth of all time. O(running
+  /// jobs).
   Duration backlog() const;
 
   // --- Cells
