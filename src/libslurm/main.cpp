@@ -5,6 +5,7 @@
 #include "cli/python_policies.hpp"
 #include "cli/serve.hpp"
 #include "libslurm/libslurm.hpp"
+#include "libslurm/shadow_command.hpp"
 #include "libslurm/watch_command.hpp"
 #include "live/policy_process.hpp"
 #include "policies/registry.hpp"
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   const auto add_commands = [&registry](CLI::App& app) {
     ductile::add_serve_command(app, registry, ductile::Cluster::slurm, serve);
     ductile::add_watch_command(app);
+    ductile::add_shadow_commands(app, registry);
   };
   return ductile::run_program({"ductile-slurm", "Ductile on a partition of Slurm", add_commands},
                               argc, argv);

@@ -212,6 +212,22 @@ std::string line_of(const SlurmJob& job) {
   return job.admin_comment.starts_with(kBegin) ? job.admin_comment : "";
 }
 
+std::string sizes_line(const Submission& s) {
+  if (s.type == JobType::rigid) return {};
+  std::string line = fmt::format("{}type={} nodes={}", kBegin, word(s.type), s.nodes);
+  if (s.min != 0) line += fmt::format(" min={}", s.min);
+  if (s.max != 0) line += fmt::format(" max={}", s.max);
+  if (s.sizes != SizeConstraint{}) line += " sizes=" + to_text(s.sizes);
+  if (s.model != Speedup{}) line += " model=" + to_text(s.model);
+  return line;
+}
+
+Submission sizes_said(const std::string& line) {
+  Submission s;
+  set_sizes(s, words_of(line));
+  return s;
+}
+
 bool is_held_by_others(const SlurmJob& job) {
   return line_of(job).find(kHold) != std::string::npos || job.reason == kHeldByOperator;
 }

@@ -28,6 +28,10 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine);
 bool is_helper(const SlurmJob& job);
 /// What the script in slurmctld has written of it, "ductile:1 ..."; empty: nothing.
 std::string line_of(const SlurmJob& job);
+/// The sizes that a job can have, in the words of such a line; empty: it is rigid.
+std::string sizes_line(const Submission& s);
+/// Type, sizes, constraint and model of such a line. Throws InputError.
+Submission sizes_said(const std::string& line);
 /// Does its user hold it, or an operator?
 bool is_held_by_others(const SlurmJob& job);
 /// The comment that it is to have so that its user does not hold it; empty: he does not.

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,14 +56,15 @@ enum Column : std::uint8_t {
   kAccount,
   kPartitionName,
   kQos,
+  kAdminComment,
   kColumns
 };
 
 constexpr std::array<std::string_view, kColumns> kColumnNames = {
-    "JobID",      "State",     "Submit",       "Eligible", "Start",      "End",      "Elapsed",
-    "ElapsedRaw", "Timelimit", "TimelimitRaw", "NNodes",   "AllocNodes", "ReqNodes", "NCPUS",
-    "AllocCPUS",  "ReqCPUS",   "AllocTRES",    "ReqMem",   "User",       "UID",      "Group",
-    "GID",        "Account",   "Partition",    "QOS",
+    "JobID",      "State",     "Submit",       "Eligible", "Start",        "End",      "Elapsed",
+    "ElapsedRaw", "Timelimit", "TimelimitRaw", "NNodes",   "AllocNodes",   "ReqNodes", "NCPUS",
+    "AllocCPUS",  "ReqCPUS",   "AllocTRES",    "ReqMem",   "User",         "UID",      "Group",
+    "GID",        "Account",   "Partition",    "QOS",      "AdminComment",
 };
 
 bool same_word(std::string_view a, std::string_view b) {
@@ -167,6 +169,7 @@ struct SacctRecord {
   SwfLine line;
   std::int64_t submit = 0;  // s since 1970
   std::string user, group, queue, partition;
+  std::string comment;
 };
 
 class SacctReader {
@@ -220,6 +223,7 @@ class SacctReader {
   std::vector<SacctRecord> records_;
   SacctInput input_;
   std::map<std::string, std::uint64_t> remarks_;
+  std::set<std::string, std::less<>> unfinished_;
 };
 
 void split(std::string_view line, std::vector<std::string_view>& fields) {
@@ -402,8 +406,12 @@ void SacctReader::read_job() {
     ++remarks_[fmt::format("jobs ended as '{}': their status is not known",
                            printable(state.substr(0, 40)))];
   } else if (!ending->is_over) {
-    ++input_.unfinished;
+    unfinished_.emplace(id);
     return;
+  }
+  // A line of while it waited or ran may be before it.
+  if (const auto before = unfinished_.find(id); before != unfinished_.end()) {
+    unfinished_.erase(before);
   }
 
   SacctRecord record;
@@ -457,6 +465,7 @@ void SacctReader::read_job() {
 
   record.user = first_of({kUserName, kUid});
   record.group = first_of({kGroupName, kGid, kAccount});
+  record.comment = text(kAdminComment);
   record.queue = text(kQos);
   // Before it starts a job may name several; it runs in one.
   record.partition = text(kPartitionName);
@@ -475,7 +484,9 @@ SacctInput SacctReader::finish() {
     record.line.queue = queues.of(record.queue);
     record.line.partition = partitions.of(record.partition);
     input_.lines.push_back(record.line);
+    if (has(kAdminComment)) input_.comments.push_back(std::move(record.comment));
   }
+  input_.unfinished = unfinished_.size();
   SwfHeader& header = input_.header;
   header.version = "2.2";
   header.max_jobs = header.max_records = std::ssize(input_.lines);

@@ -24,10 +24,11 @@ struct SacctRules {
 };
 
 struct SacctInput {
-  std::vector<SwfLine> lines;  // by (submit time, position in the file), numbered from 1
+  std::vector<SwfLine> lines;         // by (submit time, position in the file), numbered from 1
+  std::vector<std::string> comments;  // column AdminComment, of each line; empty: not there
   SwfHeader header;
   std::uint64_t steps = 0;       // lines of steps, which their job stands for
-  std::uint64_t unfinished = 0;  // jobs that wait or run
+  std::uint64_t unfinished = 0;  // jobs of which no line says that they are over
   std::vector<std::string> remarks;
 };
 

@@ -151,5 +151,17 @@ TEST(Sacct, SaysWhatToCall) {
   refuses(columns + "1|COMPLETED|1|2|3|4||lots\n", "jobs.txt:2: ReqMem: 'lots' is no");
 }
 
+TEST(Sacct, AJobThatRanAndIsOverNowIsNotUnfinished) {
+  const SacctInput input = parse_sacct(
+      "JobID|State|Submit|Start|End|NNodes|AdminComment\n"
+      "1|RUNNING|10|12|Unknown|2|ductile:1 type=malleable nodes=2\n"
+      "2|PENDING|11|Unknown|Unknown|2|\n"
+      "1|COMPLETED|10|12|20|2|ductile:1 type=malleable nodes=2\n",
+      "jobs.txt", {.count = SacctRules::Count::nodes});
+  EXPECT_EQ(input.unfinished, 1u);
+  ASSERT_EQ(input.lines.size(), 1u);
+  EXPECT_EQ(input.comments, std::vector<std::string>{"ductile:1 type=malleable nodes=2"});
+}
+
 }  // namespace
 }  // namespace ductile
