@@ -11,14 +11,14 @@
 
 namespace ductile {
 
-Descriptor lock_state(const std::string& folder) {
+Descriptor lock_state(const std::string& folder, const StateOwner& owner) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const std::string path = folder + "/lock";
   Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) {
     throw InputError("the folder '" + folder + "' cannot be used: " + std::strerror(errno),
-                     "give another one with --state");
+                     std::string("give another one with ") + owner.option);
   }
   // Not one of flock: processes that this one starts would have that, too, and keep it a while when
   // this one is gone.
@@ -26,8 +26,8 @@ Descriptor lock_state(const std::string& folder) {
   all.l_type = F_WRLCK;
   all.l_whence = SEEK_SET;
   if (fcntl(lock.get(), F_SETLK, &all) != 0) {
-    throw InputError("another controller uses the folder '" + folder + "'",
-                     "end it, or give another one with --state");
+    throw InputError(std::string("another ") + owner.who + " uses the folder '" + folder + "'",
+                     std::string("end it, or give another one with ") + owner.option);
   }
   return lock;
 }

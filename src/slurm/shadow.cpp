@@ -172,7 +172,7 @@ void look_on(Slurm& slurm, const std::string& partition, const std::string& fold
   sigaddset(&ends, SIGINT);
   sigprocmask(SIG_BLOCK, &ends, nullptr);
   const Descriptor signals(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
-  const Descriptor lock = lock_state(folder);
+  const Descriptor lock = lock_state(folder, {.who = "shadow", .option = "--record"});
   ShadowRecord record(slurm, partition, folder);
   spdlog::info("partition '{}' is looked at, and left alone; {} jobs are recorded", partition,
                record.over());

@@ -1,6 +1,6 @@
 // `ductile-slurm shadow`: a partition stays with Slurm's own scheduler, is looked at, and nothing
 // else. What its jobs asked for and when they ran goes into a record, of which the simulator can
-// make what a policy would have done (slurm/shadow_report.hpp).
+// make what a policy would have done (libslurm/shadow_command.cpp).
 //
 // The record is a table as `sacct` prints it (docs/formats/sacct.md), to which lines are only
 // added: one when a job is first seen, as PENDING or RUNNING, with the sizes that it can have, and

@@ -57,6 +57,16 @@ TEST_F(SubmittedTest, TheCommentSaysWhatSlurmDoesNotAsk) {
   EXPECT_EQ(to_json(submission_from_json(to_json(s))), to_json(s));
 }
 
+TEST_F(SubmittedTest, SizesAreReadAgainAsTheyWereWritten) {
+  for (const char* line :
+       {"ductile:1 type=malleable nodes=3", "ductile:1 type=moldable nodes=3 min=2",
+        "ductile:1 type=evolving nodes=3 min=2 max=4 sizes=even",
+        "ductile:1 type=malleable nodes=3 max=4 model=amdahl:0.1"}) {
+    EXPECT_EQ(sizes_line(sizes_said(line)), line);
+  }
+  EXPECT_EQ(sizes_line({}), "");
+}
+
 TEST_F(SubmittedTest, WithoutACommentItIsWhatSlurmWasAsked) {
   job.cpus = 40;
   EXPECT_EQ(what().nodes, 3U);  // of 16 cores

@@ -76,6 +76,9 @@ def test_it_touches_nothing_and_records_each_job_once(bare):
         jobs = [bare.submit("-N6", "-t", "1", script=run_for(3)), bare.submit("-N2-4", "-t", "1", script=run_for(2)),
                 bare.submit("-N5", "-t", "1", script=run_for(1))]
         bare.wait_for_state(jobs[0], "RUNNING")
+        second = subprocess.run([PROGRAM, "shadow", "--partition", "adaptive", "--record", shadow.folder],
+                                env=bare.environment, text=True, capture_output=True, timeout=PATIENCE)
+        assert second.returncode == 2 and "another shadow uses the folder" in second.stderr, second.stderr
         shadow.end(signal.SIGKILL)
         with open(shadow.folder / "jobs.txt", "a") as record:
             record.write("17|0|0|a line that was cut")
