@@ -132,7 +132,7 @@ TEST_F(ShadowTest, NothingIsLostOrThereTwiceWhereverTheRecordWasCut) {
     auto record = begin();
     std::int64_t now = 0;
     for (int step = 0; step < 60; ++step) {
-      now += static_cast<std::int64_t>(draws.below(10));
+      now += 1 + static_cast<std::int64_t>(draws.below(9));  // by which they are sorted
       if (draws.below(3) == 0) submit(slurm.all.size() + 1, now);
       for (SlurmJob& job : slurm.all) {
         if (draws.below(4) != 0) continue;
