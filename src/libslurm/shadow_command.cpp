@@ -150,8 +150,8 @@ void report(const ShadowReportOptions& options, const Registry& registry) {
   std::vector<Summary> summaries{as_slurm_did(recorded)};
   run_matrix(matrix, [&](const Summary& summary) { summaries.push_back(summary); });
   std::string text = fmt::format(
-      "{} jobs on {} nodes; {} more ran for no second, and {} had not ended when they were seen "
-      "last\n\n{}\n",
+      "{} jobs on {} nodes; {} more never ran, or for no whole second, and {} had not ended when "
+      "they were seen last\n\n{}\n",
       made.jobs.size(), recorded.nodes, recorded.input.lines.size() - made.jobs.size(),
       recorded.input.unfinished, summary_table(summaries));
   std::ofstream file(folder + "/report.txt");

@@ -151,7 +151,7 @@ class Tide final : public Policy {
 
   /// Would running jobs take so many idle nodes, each for more than `value`, that it lacks some?
   static bool is_outbid(const Pass& pass, Worths& worths, JobId id, Nodes need, double value) {
-    return wanted_above(pass, worths, value, pass.idle(id)) > free_nodes(pass, id) - need;
+    return wanted_above(pass, worths, value, pass.idle(id)) + need > free_nodes(pass, id);
   }
 
   /// 3. and 4. The first waiting job of each partition is reserved, and the oldest ones; the others

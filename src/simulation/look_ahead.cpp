@@ -94,12 +94,7 @@ double score_of(const Outlook& its, const Outlook& ruling, const Portfolio& port
 
 LookAheads::Load LookAheads::load_of(const Core& core) {
   const Queue& queue = core.state().queue;
-  Load load{.jobs = queue.size()};
-  for (JobId id = queue.front(); id != JobId::none; id = queue.after(id, core.job(id).spec)) {
-    const JobSpec& spec = core.job(id).spec;
-    load.work += Wide{spec.preferred} * spec.walltime.count();
-  }
-  return load;
+  return {.jobs = queue.size(), .work = queue.area()};
 }
 
 std::optional<Occasion> LookAheads::due(const Portfolio& portfolio, const Core& core, Time now) {

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -11,14 +10,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "live/state_lock.hpp"
+#include "slurm/end_signals.hpp"
 #include "slurm/submitted.hpp"
 
 namespace ductile {
@@ -143,7 +141,7 @@ void ShadowRecord::look() {
     const Key key{job.number, in_seconds(job.submitted)};
     const auto known = jobs_.find(key);
     const bool is_over = job.state == SlurmJob::State::over;
-    if (known != jobs_.end() && known->second.is_over >= is_over) continue;
+    if (known != jobs_.end() && (known->second.is_over || !is_over)) continue;
     Its its{.said = known != jobs_.end()
                         ? known->second.said
                         : sizes_line(submission_of(job, {names_, machine_, facts_})),
@@ -166,12 +164,7 @@ void ShadowRecord::look() {
 }
 
 void look_on(Slurm& slurm, const std::string& partition, const std::string& folder) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  sigprocmask(SIG_BLOCK, &ends, nullptr);
-  const Descriptor signals(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
+  const EndSignals signals;
   const Descriptor lock = lock_state(folder, {.who = "shadow", .option = "--record"});
   ShadowRecord record(slurm, partition, folder);
   spdlog::info("partition '{}' is looked at, and left alone; {} jobs are recorded", partition,
@@ -184,8 +177,7 @@ void look_on(Slurm& slurm, const std::string& partition, const std::string& fold
     } catch (const SlurmError& error) {
       if (!std::exchange(is_away, true)) spdlog::warn("{}", error.what());
     }
-    pollfd one{.fd = signals.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&one, 1, static_cast<int>(kLookEvery.count())) > 0) return;
+    if (signals.come_within(kLookEvery)) return;
   }
 }
 

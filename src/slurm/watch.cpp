@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -14,13 +13,13 @@
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "job/boot_clock.hpp"
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
+#include "slurm/end_signals.hpp"
 #include "slurm/submitted.hpp"
 
 namespace ductile {
@@ -94,12 +93,7 @@ void Watch::hand_over() {
 }
 
 void watch(const WatchSettings& settings, Slurm& slurm) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  sigprocmask(SIG_BLOCK, &ends, nullptr);
-  const Descriptor signals(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
+  const EndSignals signals;
   Watch watch(settings, slurm);
   spdlog::info("watching the controller at {}", settings.socket);
   while (true) {
@@ -108,9 +102,8 @@ void watch(const WatchSettings& settings, Slurm& slurm) {
     } catch (const std::exception& error) {
       spdlog::error("{}", error.what());
     }
-    pollfd one{.fd = signals.get(), .events = POLLIN, .revents = 0};
     const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(settings.every);
-    if (::poll(&one, 1, static_cast<int>(wait.count())) > 0) return;
+    if (signals.come_within(wait)) return;
   }
 }
 
